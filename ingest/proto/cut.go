@@ -25,8 +25,9 @@ type cutting struct {
 	threads     map[uint64]bool        // uuids of the tracks of threads
 	incremental map[sequenceClock]bool // clocks whose times are relative to the last one
 	pending     map[writer]*advance
-	named       map[markOf]bool   // threads and their processes, by marks that stay
-	sent        map[threadOf]bool // whether the last transaction that a thread sent by binder stays
+	named       map[markOf]bool    // threads and their processes, by marks that stay
+	sent        map[threadOf]bool  // whether the last transaction that a thread sent by binder stays
+	owners      map[memoryOf]int64 // threads last seen with address spaces as their own
 	out, fields []byte
 }
 
@@ -35,8 +36,7 @@ type cutPart struct{ timed, stays, early bool }
 
 func (p cutPart) goes() bool { return p.timed && !p.stays }
 
-// schedulingGoes is goes for scheduling and texts. All before the part is kept, because states of threads follow from each other, and
-// a text says which process its thread is of.
+// schedulingGoes is goes for scheduling. All before the part is kept, because states of threads follow from each other.
 func (p cutPart) schedulingGoes() bool { return p.goes() && !p.early }
 
 // writer is a sequence of packets of a machine.
@@ -54,7 +54,8 @@ type advance struct {
 }
 
 func newCutting(c *format.Cut) *cutting {
-	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}, sent: map[threadOf]bool{}}
+	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}, sent: map[threadOf]bool{},
+		owners: map[memoryOf]int64{}}
 }
 
 // markOf is a thread in whose marks a process is named.
@@ -66,6 +67,12 @@ type markOf struct {
 type threadOf struct {
 	machine uint32
 	tid     int64
+}
+
+// memoryOf is an address space.
+type memoryOf struct {
+	machine uint32
+	id      int64
 }
 
 // NextPart says that the events pushed from now on are those of the next part of a packet. It only matters when a trace is cut.
@@ -298,13 +305,12 @@ func (c *cutting) bundle(machine uint32, data []byte) []byte {
 // naming returns an instant for a mark that goes, if it ends nothing and only it says which process a thread is of. Of marks that
 // begin something, the first of each thread stays.
 func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
-	text := message.Bytes(message.Bytes(event, pb.FtraceEvent_Print), pb.PrintFtraceEvent_Buf)
-	if len(text) == 0 || text[0] != 'B' && text[0] != 'E' && text[0] != 'I' {
+	m, ok := markIn(event)
+	if !ok || m.Phase != 'B' && m.Phase != 'E' && m.Phase != 'I' {
 		return nil
 	}
-	m, ok, _ := atrace.Parse(text)
 	of := markOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID)), m.TGID}
-	if !ok || m.TGID == 0 || c.named[of] || !stays && m.Phase != 'E' {
+	if m.TGID == 0 || c.named[of] || !stays && m.Phase != 'E' {
 		return nil
 	}
 	c.named[of] = true
@@ -319,7 +325,7 @@ func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
 		if next < 0 {
 			return nil
 		}
-		if f := wire.ScannedField(event, tag, v, next); f.Number != pb.FtraceEvent_Print {
+		if f := wire.ScannedField(event, tag, v, next); f.Number != pb.FtraceEvent_Print && f.Number != pb.FtraceEvent_Zero {
 			b = append(b, event[i:next]...)
 		}
 		i = next
@@ -327,10 +333,30 @@ func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
 	return appendMessage(b, pb.FtraceEvent_Print, instant)
 }
 
+// markIn returns the mark of an ftrace event: a text, or what Qualcomm's kernels write instead.
+func markIn(event []byte) (m atrace.Mark, ok bool) {
+	for f := wire.Read(event); f.Next(); {
+		switch f.Number {
+		case pb.FtraceEvent_Print:
+			m, ok, _ = atrace.Parse(message.Bytes(f.Bytes(), pb.PrintFtraceEvent_Buf))
+		case pb.FtraceEvent_Zero:
+			m.TGID, ok = int64(message.Int32(f.Bytes(), pb.ZeroFtraceEvent_PID)), true
+			switch flag := message.Int32(f.Bytes(), pb.ZeroFtraceEvent_Flag); {
+			case flag&1 != 0:
+				m.Phase = 'B'
+			case flag&2 != 0:
+				m.Phase = 'E'
+			}
+		}
+	}
+	return m, ok
+}
+
 // onThreads are the ftrace events, in addition to texts, that begin slices on the tracks of threads, or end the innermost one, as
 // TestEventsOnThreads checks. They go as texts do: what one ends may be what a text begins. Those of I2C stay, because ends depend on
 // how many there are.
 var onThreads = map[uint32]bool{
+	pb.FtraceEvent_Zero:                       true,
 	pb.FtraceEvent_BinderTransaction:          true,
 	pb.FtraceEvent_BinderTransactionReceived:  true,
 	pb.FtraceEvent_BinderLock:                 true,
@@ -377,8 +403,11 @@ func (c *cutting) goes(machine uint32, part cutPart, event []byte) bool {
 		case pb.FtraceEvent_SchedSwitch, pb.FtraceEvent_SchedWaking, pb.FtraceEvent_SchedWakeup:
 			return part.schedulingGoes()
 		case pb.FtraceEvent_Print:
-			return part.schedulingGoes() && !bytes.HasPrefix(message.Bytes(f.Bytes(), pb.PrintFtraceEvent_Buf), clockSync)
-		case pb.FtraceEvent_CPUFrequency, pb.FtraceEvent_CPUIdle, pb.FtraceEvent_IRQHandlerEntry, pb.FtraceEvent_IRQHandlerExit,
+			return part.goes() && !bytes.HasPrefix(message.Bytes(f.Bytes(), pb.PrintFtraceEvent_Buf), clockSync)
+		case pb.FtraceEvent_RSSStat:
+			return !c.tellsOwner(memoryOf{machine, message.Int64(f.Bytes(), pb.RssStatFtraceEvent_MmID)}, senderOf(machine, event).tid, f.Bytes()) && part.goes()
+		case pb.FtraceEvent_CPUFrequency, pb.FtraceEvent_CPUIdle, pb.FtraceEvent_GPUFrequency, pb.FtraceEvent_ClockSetRate,
+			pb.FtraceEvent_ClockEnable, pb.FtraceEvent_ClockDisable, pb.FtraceEvent_IRQHandlerEntry, pb.FtraceEvent_IRQHandlerExit,
 			pb.FtraceEvent_SoftirqEntry, pb.FtraceEvent_SoftirqExit:
 			return part.goes()
 		case pb.FtraceEvent_BinderTransactionAllocBuf: // adds args to the slice of the transaction
@@ -386,7 +415,7 @@ func (c *cutting) goes(machine uint32, part cutPart, event []byte) bool {
 			return known && !stays
 		}
 		if onThreads[f.Number] {
-			return part.schedulingGoes()
+			return part.goes()
 		}
 	}
 	return false
@@ -402,6 +431,16 @@ func (c *cutting) noteSent(machine uint32, event []byte, stays bool) {
 // senderOf returns the thread that an ftrace event is of.
 func senderOf(machine uint32, event []byte) threadOf {
 	return threadOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID))}
+}
+
+// tellsOwner reports whether a size is the first that says whose an address space is. Sizes that other processes change need it.
+func (c *cutting) tellsOwner(of memoryOf, tid int64, size []byte) bool {
+	if message.Int32(size, pb.RssStatFtraceEvent_Curr) == 0 {
+		return false
+	}
+	owner, known := c.owners[of]
+	c.owners[of] = tid
+	return !known || owner != tid
 }
 
 // defaultsOf returns a field of the sequence's defaults, or nil.

@@ -104,7 +104,7 @@ func find(all map[uint32]string, release string) {
 
 // staying begin or end slices of threads too, but a cut keeps them all: marks of drivers, which are few, and I2C's messages. A print
 // goes by rules of its own.
-var staying = []string{"print", "zero", "tracing_mark_write", "sde_tracing_mark_write", "samsung_tracing_mark_write", "g2d_tracing_mark_write",
+var staying = []string{"print", "tracing_mark_write", "sde_tracing_mark_write", "samsung_tracing_mark_write", "g2d_tracing_mark_write",
 	"mali_tracing_mark_write", "lwis_tracing_mark_write", "panel_write_generic", "i2c_read", "i2c_write"}
 
 // TestEventsOnThreads compares the list of events on threads with what the parser does with each.

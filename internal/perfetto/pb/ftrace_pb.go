@@ -21,6 +21,9 @@ const (
 	FtraceEvent_SchedSwitch                = 4   // SchedSwitchFtraceEvent sched_switch
 	FtraceEvent_CPUFrequency               = 11  // CpuFrequencyFtraceEvent cpu_frequency
 	FtraceEvent_CPUIdle                    = 13  // CpuIdleFtraceEvent cpu_idle
+	FtraceEvent_ClockEnable                = 14  // ClockEnableFtraceEvent clock_enable
+	FtraceEvent_ClockDisable               = 15  // ClockDisableFtraceEvent clock_disable
+	FtraceEvent_ClockSetRate               = 16  // ClockSetRateFtraceEvent clock_set_rate
 	FtraceEvent_SchedWakeup                = 17  // SchedWakeupFtraceEvent sched_wakeup
 	FtraceEvent_SchedWaking                = 20  // SchedWakingFtraceEvent sched_waking
 	FtraceEvent_SoftirqEntry               = 24  // SoftirqEntryFtraceEvent softirq_entry
@@ -36,10 +39,13 @@ const (
 	FtraceEvent_BinderUnlock               = 55  // BinderUnlockFtraceEvent binder_unlock
 	FtraceEvent_WorkqueueExecuteEnd        = 57  // WorkqueueExecuteEndFtraceEvent workqueue_execute_end
 	FtraceEvent_WorkqueueExecuteStart      = 58  // WorkqueueExecuteStartFtraceEvent workqueue_execute_start
+	FtraceEvent_RSSStat                    = 313 // RssStatFtraceEvent rss_stat
 	FtraceEvent_BinderTransactionAllocBuf  = 323 // BinderTransactionAllocBufFtraceEvent binder_transaction_alloc_buf
 	FtraceEvent_Generic                    = 327 // GenericFtraceEvent generic
 	FtraceEvent_SysEnter                   = 329 // SysEnterFtraceEvent sys_enter
 	FtraceEvent_SysExit                    = 330 // SysExitFtraceEvent sys_exit
+	FtraceEvent_Zero                       = 331 // ZeroFtraceEvent zero
+	FtraceEvent_GPUFrequency               = 332 // GpuFrequencyFtraceEvent gpu_frequency
 	FtraceEvent_ScmCallStart               = 338 // ScmCallStartFtraceEvent scm_call_start
 	FtraceEvent_ScmCallEnd                 = 339 // ScmCallEndFtraceEvent scm_call_end
 	FtraceEvent_DmaFenceWaitStart          = 417 // DmaFenceWaitStartFtraceEvent dma_fence_wait_start
@@ -176,6 +182,12 @@ const (
 	KgslAdrenoCmdbatchRetiredFtraceEvent_Start     = 6 // uint64 start
 )
 
+// Fields of RssStatFtraceEvent.
+const (
+	RssStatFtraceEvent_Curr = 3 // uint32 curr
+	RssStatFtraceEvent_MmID = 4 // uint32 mm_id
+)
+
 // Fields of GpuWorkPeriodFtraceEvent.
 const (
 	GpuWorkPeriodFtraceEvent_StartTimeNS = 3 // uint64 start_time_ns
@@ -190,6 +202,12 @@ const (
 	SchedSwitchFtraceEvent_NextComm  = 5 // string next_comm
 	SchedSwitchFtraceEvent_NextPID   = 6 // int32 next_pid
 	SchedSwitchFtraceEvent_NextPrio  = 7 // int32 next_prio
+)
+
+// Fields of ZeroFtraceEvent.
+const (
+	ZeroFtraceEvent_Flag = 1 // int32 flag
+	ZeroFtraceEvent_PID  = 3 // int32 pid
 )
 
 // Fields of ThermalExynosAcpmBulkFtraceEvent.

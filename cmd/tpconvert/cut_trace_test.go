@@ -4,6 +4,7 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -160,5 +161,64 @@ func TestCutTraceEndsOfOtherEvents(t *testing.T) {
 		if want := "name,ts,dur\nlong,1000,4000\ninside,2000,100\n" + after; got.stdout != want {
 			t.Errorf("%s: %s, want %s", name, got.stdout, want)
 		}
+	}
+}
+
+// TestCutTraceLeavesOutMarksAndSizes cuts off what was before: marks but the first, which names the process of its thread, and sizes but the
+// first of an address space, which says whose it is.
+func TestCutTraceLeavesOutMarksAndSizes(t *testing.T) {
+	t.Parallel()
+	_, trace, err := tracecase.Trace(&txtar.File{Name: "t.textproto", Data: []byte(`packet { ftrace_events { cpu: 0
+  event { timestamp: 1000 pid: 7 print { buf: "B|7|first\n" } }
+  event { timestamp: 1100 pid: 7 print { buf: "E|7\n" } }
+  event { timestamp: 1200 pid: 7 rss_stat { member: 1 size: 4096 mm_id: 5 curr: 1 } }
+  event { timestamp: 1300 pid: 7 rss_stat { member: 0 size: 4096 mm_id: 5 curr: 1 } }
+  event { timestamp: 1400 pid: 7 rss_stat { member: 1 size: 8192 mm_id: 5 curr: 1 } }
+  event { timestamp: 1500 pid: 7 print { buf: "B|7|before\n" } }
+  event { timestamp: 1600 pid: 7 print { buf: "E|7\n" } }
+  event { timestamp: 1700 pid: 7 rss_stat { member: 1 size: 12288 mm_id: 5 curr: 1 } }
+  event { timestamp: 3000 pid: 7 print { buf: "B|7|inside\n" } }
+  event { timestamp: 3100 pid: 9 rss_stat { member: 1 size: 16384 mm_id: 5 curr: 0 } }
+  event { timestamp: 3200 pid: 7 print { buf: "E|7\n" } } } }
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{"a.pftrace": string(trace)})
+	tpconvert(t, dir, "cut", "-q", "a.pftrace", "-o", "b.pftrace", "--from", "2000", "--to", "4000").expect(t, exitDone, "")
+	tpconvert(t, dir, "-q", "b.pftrace", "b").expect(t, exitDone, "")
+	for query, want := range map[string]string{
+		"SELECT ts, name FROM slice ORDER BY ts": "ts,name\n1000,first\n3000,inside\n",
+		`SELECT c.ts, value::BIGINT AS value, k.name, pid FROM counter c JOIN process_counter_track k ON k.id = track_id JOIN process USING (upid)
+			ORDER BY c.ts`: "ts,value,name,pid\n1200,4096,mem.rss.anon,7\n1300,4096,mem.rss.file,7\n1700,12288,mem.rss.anon,7\n3100,16384,mem.rss.anon,7\n",
+	} {
+		if got := tpconvert(t, dir, "query", "--format", "csv", "b", query); got.stdout != want {
+			t.Errorf("%s gives %q, want %q; %s", query, got.stdout, want, got.stderr)
+		}
+	}
+}
+
+// TestCutTraceAddsSteps has counters whose values are steps from the last one: those of events that go become one instant.
+func TestCutTraceAddsSteps(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString(`packet { trusted_packet_sequence_id: 1 track_descriptor { uuid: 1 thread { pid: 7 tid: 7 } } }
+packet { trusted_packet_sequence_id: 1 track_descriptor { uuid: 2 parent_uuid: 1 counter { is_incremental: true } } }
+`)
+	for i := range 8 {
+		fmt.Fprintf(&text, `packet { trusted_packet_sequence_id: 1 timestamp: %d track_event { type: TYPE_INSTANT name: "e" track_uuid: 1
+  extra_counter_track_uuids: 2 extra_counter_values: %d } }
+`, 1000+100*i, 1<<i)
+	}
+	_, trace, err := tracecase.Trace(&txtar.File{Name: "t.textproto", Data: []byte(text.String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{"a.pftrace": string(trace)})
+	tpconvert(t, dir, "cut", "-q", "a.pftrace", "-o", "b.pftrace", "--from", "1550", "--to", "1650").expect(t, exitDone, "")
+	tpconvert(t, dir, "-q", "b.pftrace", "b").expect(t, exitDone, "")
+	got := tpconvert(t, dir, "query", "--format", "csv", "b", "SELECT ts, value::BIGINT AS value FROM counter ORDER BY ts")
+	if want := "ts,value\n1000,1\n1400,31\n1500,63\n1600,127\n"; got.stdout != want {
+		t.Errorf("%q, want %q; %s", got.stdout, want, got.stderr)
 	}
 }

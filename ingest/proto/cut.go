@@ -21,7 +21,7 @@ type cutting struct {
 	*format.Cut
 	original    []byte // the current packet, before a patch
 	parts       []cutPart
-	deltas      bool                   // some counter tracks have values relative to the last one
+	deltas      map[uint64]bool        // uuids of the counter tracks whose values are relative to the last one
 	threads     map[uint64]bool        // uuids of the tracks of threads
 	incremental map[sequenceClock]bool // clocks whose times are relative to the last one
 	pending     map[writer]*advance
@@ -47,14 +47,16 @@ type sequenceClock struct {
 	clock uint32
 }
 
-// advance is what packets that go add to the time of their sequence.
+// advance is what packets that go add to their sequence: to its time, if that is relative, and to counters.
 type advance struct {
 	clock, flags uint32
-	by           int64
+	time         int64
+	timed        bool
+	event        *steps
 }
 
 func newCutting(c *format.Cut) *cutting {
-	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}, sent: map[threadOf]bool{},
+	return &cutting{Cut: c, deltas: map[uint64]bool{}, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}, sent: map[threadOf]bool{},
 		owners: map[memoryOf]int64{}}
 }
 
@@ -101,22 +103,21 @@ func (c *cutting) end(p *Packet) error {
 	c.note(p)
 	c.fields = c.fields[:0]
 	state, bundles := false, 0
+	var left *steps
 	for i := 0; i < len(p.data); {
 		tag, v, next := wire.Scan(p.data, i)
 		raw := p.data[i:next]
 		i = next
 		switch f := wire.ScannedField(p.data, tag, v, next); f.Number {
 		case pb.TracePacket_TrackEvent:
-			rest, goes := f.Bytes(), false
+			goes := false
 			if c.parts[0].goes() {
-				rest, goes = c.withoutEvent(p, rest)
+				left, goes = c.withoutEvent(p, f.Bytes())
 			}
 			if !goes {
 				c.fields = append(c.fields, raw...)
-			} else if rest != nil {
-				c.fields = appendMessage(c.fields, f.Number, rest)
 			}
-			state = state || !goes || rest != nil
+			state = state || !goes || left != nil && !left.adds
 		case pb.TracePacket_FtraceEvents:
 			state = true
 			if bundles++; bundles == 1 {
@@ -132,10 +133,13 @@ func (c *cutting) end(p *Packet) error {
 			c.fields = append(c.fields, raw...)
 		}
 	}
-	if state {
-		return c.write(p, c.fields)
+	if !state {
+		return c.skip(p, left)
 	}
-	return c.skip(p)
+	if left != nil {
+		c.fields = appendMessage(c.fields, pb.TracePacket_TrackEvent, left.event())
+	}
+	return c.write(p, c.fields)
 }
 
 // note remembers which times and counters are relative.
@@ -152,34 +156,44 @@ func (c *cutting) note(p *Packet) {
 			if message.Has(f.Bytes(), pb.TrackDescriptor_Thread) {
 				c.threads[message.Uint64(f.Bytes(), pb.TrackDescriptor_UUID)] = true
 			}
-			counter := message.Bytes(f.Bytes(), pb.TrackDescriptor_Counter)
-			c.deltas = c.deltas || message.Uint64(counter, pb.CounterDescriptor_IsIncremental) != 0
+			if message.Uint64(message.Bytes(f.Bytes(), pb.TrackDescriptor_Counter), pb.CounterDescriptor_IsIncremental) != 0 {
+				c.deltas[message.Uint64(f.Bytes(), pb.TrackDescriptor_UUID)] = true
+			}
 		}
 	}
 }
 
-// skip leaves out a packet. Its time still counts if later ones are relative to it.
-func (c *cutting) skip(p *Packet) error {
+// skip leaves out a packet. Its time and its steps still count if later ones are relative to them.
+func (c *cutting) skip(p *Packet, event *steps) error {
 	clock := p.ClockID
 	if clock == 0 {
 		clock = p.State.clockID()
 	}
 	at := writer{p.machine, p.Sequence}
-	if !p.HasTimestamp || !c.incremental[sequenceClock{at, clock}] {
+	relative := p.HasTimestamp && c.incremental[sequenceClock{at, clock}]
+	if !relative && event == nil {
 		return nil
 	}
 	a := c.pending[at]
-	if a != nil && (a.clock != p.ClockID || a.flags != p.flags) {
+	if a != nil && (a.clock != p.ClockID || a.flags != p.flags || a.timed != p.HasTimestamp || event != nil && a.event != nil && !event.suits(a.event)) {
 		if err := c.advance(at); err != nil {
 			return err
 		}
 		a = nil
 	}
 	if a == nil {
-		a = &advance{clock: p.ClockID, flags: p.flags}
+		a = &advance{clock: p.ClockID, flags: p.flags, timed: p.HasTimestamp}
 		c.pending[at] = a
 	}
-	a.by += p.Timestamp
+	if relative {
+		a.time += p.Timestamp
+	} else {
+		a.time = p.Timestamp
+	}
+	if event != nil {
+		event.add(a.event)
+		a.event = event
+	}
 	return nil
 }
 
@@ -193,14 +207,19 @@ func (c *cutting) advance(at writer) error {
 	var b []byte
 	number := func(field protowire.Number, v uint64) {
 		if v != 0 {
-			b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+			b = appendNumber(b, field, v)
 		}
 	}
-	b = protowire.AppendVarint(protowire.AppendTag(b, pb.TracePacket_Timestamp, protowire.VarintType), uint64(a.by))
+	if a.timed {
+		b = appendNumber(b, pb.TracePacket_Timestamp, uint64(a.time))
+	}
 	number(pb.TracePacket_TimestampClockID, uint64(a.clock))
 	number(pb.TracePacket_TrustedPacketSequenceID, uint64(at.sequence))
 	number(pb.TracePacket_SequenceFlags, uint64(a.flags))
 	number(pb.TracePacket_MachineID, uint64(at.machine))
+	if a.event != nil {
+		b = appendMessage(b, pb.TracePacket_TrackEvent, a.event.event())
+	}
 	return c.put(b)
 }
 
@@ -218,12 +237,13 @@ func (c *cutting) put(packet []byte) error {
 	return err
 }
 
-// withoutEvent returns what must stay of a track event that goes, or nil; or false if all of it must stay. What stays
-// is an instant with the times and counters that later ones are relative to.
-func (c *cutting) withoutEvent(p *Packet, data []byte) (rest []byte, goes bool) {
+// withoutEvent returns the steps of a track event that goes, or nil without any; or false if all of it must stay.
+func (c *cutting) withoutEvent(p *Packet, data []byte) (left *steps, goes bool) {
 	kind, phase, relative := int32(0), int32(0), false
-	uuid := message.Uint64(p.State.defaultsOf(pb.TracePacket_TrackEvent), pb.TrackEventDefaults_TrackUUID)
-	rest = protowire.AppendVarint(protowire.AppendTag(nil, pb.TrackEvent_Type, protowire.VarintType), pb.TrackEvent_Type_Instant)
+	defaults := p.State.defaultsOf(pb.TracePacket_TrackEvent)
+	uuid := message.Uint64(defaults, pb.TrackEventDefaults_TrackUUID)
+	left = &steps{adds: true}
+	var counters []uint64
 	for i := 0; i < len(data); {
 		tag, v, next := wire.Scan(data, i)
 		if next < 0 {
@@ -236,15 +256,20 @@ func (c *cutting) withoutEvent(p *Packet, data []byte) (rest []byte, goes bool) 
 			phase = message.Int32(f.Bytes(), pb.TrackEvent_LegacyEvent_Phase)
 		case pb.TrackEvent_TimestampDeltaUS, pb.TrackEvent_ThreadTimeDeltaUS, pb.TrackEvent_ThreadInstructionCountDelta:
 			relative = true
-			rest = append(rest, data[i:next]...)
-		case pb.TrackEvent_ExtraCounterValues, pb.TrackEvent_ExtraDoubleCounterValues:
-			relative = relative || c.deltas
-			rest = append(rest, data[i:next]...)
+			left.numbers = append(left.numbers, step{protowire.Number(f.Number), f.Int64()})
+		case pb.TrackEvent_ExtraCounterValues:
+			relative = relative || len(c.deltas) > 0
+			left.numbers = append(left.numbers, step{protowire.Number(f.Number), f.Int64()})
+			left.counters++
+		case pb.TrackEvent_ExtraDoubleCounterValues, pb.TrackEvent_ExtraDoubleCounterTrackUUIDs:
+			relative, left.adds = relative || len(c.deltas) > 0, false
+			left.fields = append(left.fields, data[i:next]...)
 		case pb.TrackEvent_TrackUUID:
 			uuid = f.Uint64()
-			rest = append(rest, data[i:next]...)
-		case pb.TrackEvent_ExtraCounterTrackUUIDs, pb.TrackEvent_ExtraDoubleCounterTrackUUIDs:
-			rest = append(rest, data[i:next]...)
+			left.track = bytes.Clone(data[i:next])
+		case pb.TrackEvent_ExtraCounterTrackUUIDs:
+			counters = append(counters, f.Uint64())
+			left.fields = append(left.fields, data[i:next]...)
 		}
 		i = next
 	}
@@ -254,7 +279,7 @@ func (c *cutting) withoutEvent(p *Packet, data []byte) (rest []byte, goes bool) 
 			return nil, false
 		}
 	case pb.TrackEvent_Type_Counter:
-		if c.deltas {
+		if len(c.deltas) > 0 {
 			return nil, false
 		}
 	default:
@@ -263,9 +288,51 @@ func (c *cutting) withoutEvent(p *Packet, data []byte) (rest []byte, goes bool) 
 		}
 	}
 	if !relative {
-		rest = nil
+		return nil, true
 	}
-	return rest, true
+	if len(counters) == 0 {
+		counters = slices.Collect(message.Numbers(defaults, pb.TrackEventDefaults_ExtraCounterTrackUUIDs))
+	}
+	left.adds = left.adds && left.counters <= len(counters) && !slices.ContainsFunc(counters[:left.counters], func(uuid uint64) bool { return !c.deltas[uuid] })
+	return left, true
+}
+
+// steps are what must stay of track events that go: times and counters that later ones are relative to. They become an instant.
+type steps struct {
+	adds     bool   // those of the next event can be added
+	track    []byte // the field of the track
+	fields   []byte // which counters they are
+	numbers  []step
+	counters int // how many of the numbers are of counters
+}
+
+type step struct {
+	field protowire.Number
+	by    int64
+}
+
+// suits reports whether the steps of an earlier event can be added.
+func (s *steps) suits(earlier *steps) bool {
+	return bytes.Equal(s.fields, earlier.fields) && slices.EqualFunc(s.numbers, earlier.numbers, func(a, b step) bool { return a.field == b.field })
+}
+
+// add adds the steps of an earlier event that suits, or nothing if it is nil.
+func (s *steps) add(earlier *steps) {
+	if earlier == nil {
+		return
+	}
+	for i := range s.numbers {
+		s.numbers[i].by += earlier.numbers[i].by
+	}
+}
+
+func (s *steps) event() []byte {
+	b := appendNumber(nil, pb.TrackEvent_Type, pb.TrackEvent_Type_Instant)
+	b = append(append(b, s.track...), s.fields...)
+	for _, n := range s.numbers {
+		b = appendNumber(b, n.field, uint64(n.by))
+	}
+	return b
 }
 
 // clockSync begins a text of the kernel that relates clocks.
@@ -449,6 +516,10 @@ func (s *State) defaultsOf(field uint32) []byte {
 		return nil
 	}
 	return message.Bytes(s.defaults.data, field)
+}
+
+func appendNumber(b []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
 }
 
 func appendMessage(b []byte, field uint32, data []byte) []byte {

@@ -125,7 +125,7 @@ func TestServeMany(t *testing.T) {
 	if status != http.StatusOK || head.Get("Content-Type") != "text/html; charset=utf-8" || strings.Contains(page, "<img") || !strings.Contains(page, "&lt;img src=x onerror=alert(1)&gt;") {
 		t.Errorf("%d, %v, %s", status, head, page)
 	}
-	for _, want := range []string{`<th class="number">slices total dur · other</th>`, `<th class="number">slices total dur · work</th>`, "<span>5 µs</span>"} {
+	for _, want := range []string{`<th class="number long">slices total dur · other</th>`, `<th class="number">slices total dur · work</th>`, "<span>5 µs</span>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in %s", want, page)
 		}

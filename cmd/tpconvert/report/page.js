@@ -293,7 +293,7 @@ function flame(parent) {
     owners = choose([[-1, `All threads: ${quantity(tree.total, tree.unit)}`], ...order].filter((o, i) => order.length > 1 || i));
     which.after(owners);
     owners.onchange = () => { build(Number(owners.value)); count(); show(root); };
-    cut.textContent = tree.cut ? `${tree.cut.toLocaleString("en")} boxes of at most ${quantity(tree.least, tree.unit)} (${(100 * tree.least / tree.total).toFixed(3)} %) are left out.` : "";
+    cut.textContent = tree.cut ? `${tree.cut.toLocaleString("en")} boxes of at most ${quantity(tree.least, tree.unit)} (${Number((100 * tree.least / tree.total).toPrecision(2))} %) are left out.` : "";
     owners.onchange();
   }
   function count() {

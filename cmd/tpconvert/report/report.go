@@ -63,6 +63,18 @@ type Column struct {
 	Number bool
 }
 
+// Class is how the page shows the head of the column. A long one has several lines.
+func (c Column) Class() string {
+	var all []string
+	if c.Number {
+		all = append(all, "number")
+	}
+	if len(c.Name) > 24 {
+		all = append(all, "long")
+	}
+	return strings.Join(all, " ")
+}
+
 // Row is a row of a table. Where it has a time, the overview can show it.
 type Row struct {
 	Cells   []Cell
@@ -80,6 +92,9 @@ type Cell struct {
 	Sides []Side  // values before and after
 	Curve string  // points of a line, 128 wide and 16 high
 }
+
+// Short reports whether the text stays on one line.
+func (c Cell) Short() bool { return utf8.RuneCountInString(c.Text) <= 20 }
 
 // Part is a part of a bar, in percent.
 type Part struct {

@@ -29,14 +29,14 @@ const maxLabels = 4
 func Traces(name, address string, all []*export.Manifest, computed map[string][]metrics.Table, lost func(*export.Manifest) int64, printable func(string) string) *Page {
 	m := maker{Options: Options{Printable: printable}}
 	t := &Table{Total: len(all), Columns: []Column{{"trace", false}, {"format", false}, {"machine", false}, {"start, UTC", true}, {"duration", true}, {"bytes", true}}}
-	for _, table := range traceTables {
-		t.Columns = append(t.Columns, Column{table, true})
-	}
-	t.Columns = append(t.Columns, Column{"events", true}, Column{"lost", true})
 	values := labelled(computed)
 	for _, v := range values {
 		t.Columns = append(t.Columns, Column{m.text(v.name), true})
 	}
+	for _, table := range traceTables {
+		t.Columns = append(t.Columns, Column{table, true})
+	}
+	t.Columns = append(t.Columns, Column{"events", true}, Column{"lost", true})
 	longest := int64(1)
 	for _, trace := range all {
 		longest = max(longest, duration(trace))
@@ -52,6 +52,14 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 			dur.Share = 100 * float64(ns) / float64(longest)
 		}
 		row := []Cell{name, {Text: m.text(trace.Input.Formats())}, {Text: m.text(trace.Machine.Name)}, start, dur, m.cell(trace.Input.Bytes, "bytes")}
+		for _, v := range values {
+			var c Cell
+			if n, ok := v.of[trace.TraceID]; ok {
+				c = m.cell(n, v.unit)
+				c.Share = max(0, 100*n/v.greatest())
+			}
+			row = append(row, c)
+		}
 		rows := map[string]int64{}
 		for _, table := range trace.Tables {
 			rows[table.Name] = table.Rows
@@ -64,14 +72,6 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 			c := m.cell(n, "")
 			if n == 0 {
 				c.Text = "" // a column without any is dropped
-			}
-			row = append(row, c)
-		}
-		for _, v := range values {
-			var c Cell
-			if n, ok := v.of[trace.TraceID]; ok {
-				c = m.cell(n, v.unit)
-				c.Share = max(0, 100*n/v.greatest())
 			}
 			row = append(row, c)
 		}

@@ -273,9 +273,10 @@ func TestMCPFiles(t *testing.T) {
 	a.fails("query", `{"trace": "in/many", `+names+`}`, `several traces: b.json \(t_.*a.json.*trace_id`)
 	a.wants("query", `{"trace": "in/many", "trace_id": "b.json", `+names+`}`, `^name\nmore\npart\nwork\n$`)
 	a.wants("open", `{"trace": "in/many", "trace_id": "b.json"}`, `(?m)^damaged: 1 |^lost: 1 `)
-	for _, outside := range []string{"outside.json", "in/../outside.json", "in/link.json", "/etc/passwd", ".", "/proc/self/environ"} {
-		a.fails("open", asJSON(map[string]any{"trace": outside}), `is not below in|no such file`)
+	for _, outside := range []string{"outside.json", "in/../outside.json", "in/link.json", "/etc/passwd", ".", "/proc/self/environ", "none.json", "/none"} {
+		a.fails("open", asJSON(map[string]any{"trace": outside}), `is not below in`)
 	}
+	a.fails("open", `{"trace": "in/none.json"}`, `^in/none.json: no such file or folder$`)
 	for i := range 10 { // more than stay open
 		name := fmt.Sprintf("in/%d.json", i)
 		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(strings.ReplaceAll(goodTrace, "work", name)), 0o666); err != nil {

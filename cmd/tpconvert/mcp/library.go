@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,22 +123,38 @@ func (l *library) only(id string) (string, string, error) {
 	return "", "", errors.New(`name the trace: the argument "trace" is its path`)
 }
 
-// allowed returns the absolute path of a trace, without symbolic links, if it may be opened.
+// allowed returns the absolute path of a trace, without symbolic links, if it may be opened. Of other paths it does not say whether
+// they exist.
 func (l *library) allowed(path string) (string, error) {
-	path, err := resolved(path)
-	if err != nil || len(l.options.Inputs) == 0 {
-		return path, err
+	at, err := resolved(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: no such file or folder", path)
+	}
+	if len(l.options.Inputs) == 0 {
+		return at, err
+	}
+	if err != nil {
+		at, _ = filepath.Abs(path) // the name tells whether it would be below
 	}
 	for _, input := range l.options.Inputs {
-		root, err := resolved(input)
-		if err != nil {
-			return "", err
+		root, failed := resolved(input)
+		if failed != nil {
+			return "", failed
 		}
-		if below, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(below) {
-			return path, nil
+		named, failed := filepath.Abs(input)
+		if failed != nil {
+			return "", failed
+		}
+		if isBelow(root, at) || err != nil && isBelow(named, at) {
+			return at, err
 		}
 	}
 	return "", fmt.Errorf("%s is not below %s, which is all that may be opened here", path, strings.Join(l.options.Inputs, ", "))
+}
+
+func isBelow(folder, path string) bool {
+	below, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(below)
 }
 
 func resolved(path string) (string, error) {

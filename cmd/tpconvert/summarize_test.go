@@ -196,7 +196,7 @@ func TestSummaryOfGPUs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "hip.json"), []byte(hip), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := tpconvert(t, dir, "summarize", "gpu", "hip.json", "--format", "csv"); !strings.Contains(got.stdout, "gpu_copies,0,HtoD,1,2560.0,4000.0") {
+	if got := tpconvert(t, dir, "summarize", "--spec", "gpu", "hip.json", "--format", "csv"); !strings.Contains(got.stdout, "gpu_copies,0,HtoD,1,2560.0,4000.0") {
 		t.Errorf("got\n%s", got.stdout)
 	}
 	// The delays by launch and the rest are sums of testdata/job/rank0.json by hand.

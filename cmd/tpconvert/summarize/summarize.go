@@ -25,6 +25,7 @@ import (
 // summarizeOptions are the flags of the summarize command.
 type summarizeOptions struct {
 	inputs.Flags
+	specs    []string // in addition to the arguments
 	ids      []string
 	metadata string
 	output   string
@@ -61,10 +62,11 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			trace := o.Opener(cmd, ui, "ndjson")
-			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
+			return o.run(cmd.Context(), trace, append(o.specs, args[:last]...), args[last], cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
+	flags.StringSliceVar(&o.specs, "spec", nil, "SPEC, for scripts that give no other arguments than INPUT")
 	flags.StringSliceVar(&o.ids, "metric", nil, "metrics to compute, by id; by default all of the specs")
 	flags.StringVar(&o.metadata, "metadata-query", "", "id of the query whose keys and values become metadata of Perfetto's TraceSummary")
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")

@@ -49,7 +49,7 @@ func CutTrace(ctx context.Context, trace string, w io.Writer, o Options) (*Resul
 		return nil, fmt.Errorf("%s: %w", trace, err)
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
-	o.cut = &format.Cut{Start: moments.Start, Stays: moments.Has, To: b}
+	o.cut = &format.Cut{Stays: moments.Has, To: b}
 	if _, err := ReadFile(ctx, trace, nil, o); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // MomentTables are the tables that Moments reads.
-var MomentTables = []string{"slice", "sched_slice", "thread_state", "counter", "flow"}
+var MomentTables = []string{"slice", "counter", "flow"}
 
 // Moments are the times whose events the rows of a range need: those in the range, and those outside at which rows that reach
 // into it begin or end. A slice has both its begin and its end in it, or neither.
@@ -67,7 +67,7 @@ func MomentsOf(folder string, manifest *Manifest, r Range) (*Moments, error) {
 		return nil, err
 	}
 	d := momentsReader{&Moments{within, map[int64]struct{}{}}, folder}
-	for _, read := range []func() error{d.sched, d.threadStates, d.counters, d.slices} {
+	for _, read := range []func() error{d.counters, d.slices} {
 		if err := read(); err != nil {
 			return nil, err
 		}
@@ -128,44 +128,6 @@ func (d momentsReader) rows(name string, backwards bool, columns []string, group
 		}
 	}
 	return nil
-}
-
-// sched adds who ran in the range, and when each thread ran last, because its name is the one that it had then.
-func (d momentsReader) sched() error {
-	type run struct{ ts, dur int64 }
-	last := map[int64]run{}
-	err := d.rows("sched_slice", false, []string{"ts", "dur", "utid"}, nil, func(row []int64) {
-		ts, dur, utid := row[0], row[1], row[2]
-		if d.reaches(ts, dur) {
-			d.addRow(ts, dur)
-		}
-		last[utid] = run{ts, dur}
-	})
-	for _, r := range last {
-		d.addRow(r.ts, r.dur)
-	}
-	return err
-}
-
-// threadStates adds the states in the range, and those of the threads that woke them.
-func (d momentsReader) threadStates() error {
-	wakers := ids{}
-	err := d.rows("thread_state", false, []string{"ts", "dur", "waker_id"}, nil, func(row []int64) {
-		if ts, dur, waker := row[0], row[1], row[2]; d.reaches(ts, dur) {
-			d.addRow(ts, dur)
-			if waker >= 0 {
-				wakers.add(waker)
-			}
-		}
-	})
-	if err != nil || len(wakers) == 0 {
-		return err
-	}
-	return d.rows("thread_state", false, []string{"ts", "dur", "id"}, nil, func(row []int64) {
-		if wakers.has(row[2]) {
-			d.addRow(row[0], row[1])
-		}
-	})
 }
 
 // counters adds the last values before the range, and the first of each track, which may name it.

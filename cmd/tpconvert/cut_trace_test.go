@@ -5,6 +5,7 @@ package main
 import (
 	"database/sql"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,6 +58,10 @@ func TestCutTrace(t *testing.T) {
 			for table, query := range withNames {
 				if _, err := os.Stat(filepath.Join(dir, "whole", table+".parquet")); err != nil {
 					continue
+				}
+				from, to := from, to
+				if table == "sched_slice" || table == "thread_state" { // these stay outside of the range, too
+					from, to = 0, math.MaxInt64
 				}
 				of := func(folder string) string {
 					text := strings.NewReplacer("{from}", strconv.FormatInt(from, 10), "{to}", strconv.FormatInt(to, 10)).Replace(query)

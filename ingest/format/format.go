@@ -115,7 +115,6 @@ type Input struct {
 
 // Cut is the part of a trace to copy.
 type Cut struct {
-	Start int64               // of the part, ns of the trace clock
 	Stays func(ts int64) bool // whether the events of a time are needed
 	To    io.Writer
 }

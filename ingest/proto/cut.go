@@ -32,12 +32,9 @@ type cutting struct {
 }
 
 // cutPart is a part of a packet whose events stay or go together.
-type cutPart struct{ timed, stays, early bool }
+type cutPart struct{ timed, stays bool }
 
 func (p cutPart) goes() bool { return p.timed && !p.stays }
-
-// schedulingGoes is goes for scheduling. All before the part is kept, because states of threads follow from each other.
-func (p cutPart) schedulingGoes() bool { return p.goes() && !p.early }
 
 // writer is a sequence of packets of a machine.
 type writer struct{ machine, sequence uint32 }
@@ -92,7 +89,7 @@ func (c *cutting) begin(p *Packet) {
 // event notes that the current packet has an event.
 func (c *cutting) event(ts int64) {
 	p := &c.parts[len(c.parts)-1]
-	p.timed, p.stays, p.early = true, p.stays || c.Stays(ts), p.early || ts < c.Start
+	p.timed, p.stays = true, p.stays || c.Stays(ts)
 }
 
 // end writes the current packet.
@@ -338,7 +335,7 @@ func (s *steps) event() []byte {
 // clockSync begins a text of the kernel that relates clocks.
 var clockSync = []byte("trace_event_clock_sync")
 
-// bundle returns a bundle without the events that go. Scheduling in its compact form stays or goes together.
+// bundle returns a bundle without the events that go. Scheduling stays, because without it others would seem to run for longer.
 func (c *cutting) bundle(machine uint32, data []byte) []byte {
 	var out []byte
 	event := 0
@@ -349,8 +346,6 @@ func (c *cutting) bundle(machine uint32, data []byte) []byte {
 		}
 		stays := true
 		switch f := wire.ScannedField(data, tag, v, next); f.Number {
-		case pb.FtraceEventBundle_CompactSched:
-			stays = !c.parts[0].schedulingGoes()
 		case pb.FtraceEventBundle_Event:
 			event++
 			if event < len(c.parts) {
@@ -467,8 +462,6 @@ var onThreads = map[uint32]bool{
 func (c *cutting) goes(machine uint32, part cutPart, event []byte) bool {
 	for f := wire.Read(event); f.Next(); {
 		switch f.Number {
-		case pb.FtraceEvent_SchedSwitch, pb.FtraceEvent_SchedWaking, pb.FtraceEvent_SchedWakeup:
-			return part.schedulingGoes()
 		case pb.FtraceEvent_Print:
 			return part.goes() && !bytes.HasPrefix(message.Bytes(f.Bytes(), pb.PrintFtraceEvent_Buf), clockSync)
 		case pb.FtraceEvent_RSSStat:

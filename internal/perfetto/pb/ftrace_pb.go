@@ -24,8 +24,6 @@ const (
 	FtraceEvent_ClockEnable                = 14  // ClockEnableFtraceEvent clock_enable
 	FtraceEvent_ClockDisable               = 15  // ClockDisableFtraceEvent clock_disable
 	FtraceEvent_ClockSetRate               = 16  // ClockSetRateFtraceEvent clock_set_rate
-	FtraceEvent_SchedWakeup                = 17  // SchedWakeupFtraceEvent sched_wakeup
-	FtraceEvent_SchedWaking                = 20  // SchedWakingFtraceEvent sched_waking
 	FtraceEvent_SoftirqEntry               = 24  // SoftirqEntryFtraceEvent softirq_entry
 	FtraceEvent_SoftirqExit                = 25  // SoftirqExitFtraceEvent softirq_exit
 	FtraceEvent_IRQHandlerEntry            = 36  // IrqHandlerEntryFtraceEvent irq_handler_entry

@@ -173,7 +173,7 @@ func (r *Rows) report(from int64, why string) {
 
 // failed returns what is damaged. If SQLite failed for another cause, that is an error of the rows.
 func (r *Rows) failed(err error) (why string) {
-	r.Err, why = r.table.file.cause(err)
+	why, r.Err = r.table.file.cause(err)
 	if r.Err != nil {
 		r.close()
 	}
@@ -221,7 +221,7 @@ func (l *Lookup) Find(id int64) (*Row, error) {
 	case err == sql.ErrNoRows:
 		return nil, nil
 	case err != nil:
-		err, why := t.file.cause(err)
+		why, err := t.file.cause(err)
 		if why != "" {
 			t.file.damaged(fmt.Sprintf("table %s, row %d: %s", t.Name, id, why))
 		}

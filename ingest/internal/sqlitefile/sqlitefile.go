@@ -64,11 +64,11 @@ func Open(at io.ReaderAt, size int64, damaged func(why string)) (*File, error) {
 	}
 	if err := f.connect(); err != nil {
 		f.Close()
-		if err, why := f.cause(err); err != nil {
-			return nil, err
-		} else {
-			return nil, format.Errorf(format.ErrCorrupt, -1, "an SQLite database: %s", why)
+		why, err := f.cause(err)
+		if err == nil {
+			err = format.Errorf(format.ErrCorrupt, -1, "an SQLite database: %s", why)
 		}
+		return nil, err
 	}
 	if want > size/page {
 		damaged(fmt.Sprintf("the file has %d of its %d pages", size/page, want))
@@ -125,18 +125,18 @@ func (f *File) Close() {
 }
 
 // cause tells damaged contents, which it describes, from what failed below SQLite.
-func (f *File) cause(err error) (failure error, damage string) {
+func (f *File) cause(err error) (damage string, failure error) {
 	if f.source.err != nil {
-		return f.source.err, ""
+		return "", f.source.err
 	}
 	var of *sqlite.Error
 	if errors.As(err, &of) {
 		switch of.Code() & 0xff {
 		case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_TOOBIG, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY:
-			return nil, of.Error()
+			return of.Error(), nil
 		}
 	}
-	return err, ""
+	return "", err
 }
 
 // readSchema lists the tables that have rows and whose definition can be read.
@@ -162,7 +162,7 @@ func (f *File) readSchema() error {
 	if err == nil {
 		return nil
 	}
-	err, why := f.cause(err)
+	why, err := f.cause(err)
 	if why != "" {
 		f.damaged("its schema: " + why)
 	}

@@ -212,11 +212,11 @@ func (l *Lookup) Find(id int64) (*Row, error) {
 	var err error
 	if l.find == nil {
 		l.content = t.file.budget()
-		if l.find, err = t.file.conn.PrepareContext(context.Background(), t.selection(t.Columns, "=")); err != nil {
-			return nil, err
-		}
+		l.find, err = t.file.conn.PrepareContext(context.Background(), t.selection(t.Columns, "="))
 	}
-	err = l.find.QueryRow(id).Scan(l.into...)
+	if err == nil {
+		err = l.find.QueryRow(id).Scan(l.into...)
+	}
 	switch {
 	case err == sql.ErrNoRows:
 		return nil, nil

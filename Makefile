@@ -6,6 +6,7 @@ UI          ?= $(SHARED)/ui
 PERFETTO    ?= ../perfetto
 FUZZTIME    ?= 300x
 SOAKTIME    ?= 10m
+TRIMPATH    ?= -trimpath
 KILLS       ?= 1000
 CLIENTS     ?= 1000
 GROWTH      ?= long
@@ -22,10 +23,13 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|Derive|Documented|Flamegr
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
-# takes long. Without paths in them, packages compiled in one checkout serve all others.
-test quick cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+# takes long. Without paths in them, packages compiled in one checkout serve all others;
+# where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
+test quick cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
-lint fleet-lint: export GOFLAGS := -pgo=off
+lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
+# The workspace of this module is its own.
+fleet fleet-lint fleet-unit fleet-test: export GOWORK :=
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

@@ -23,7 +23,7 @@ func TestWithoutDuckDB(t *testing.T) {
 		"duckdb.yaml": "alerts:\n  a:\n    query: FROM slice\n    level: error\n    text: x\n",
 	})
 	binary := filepath.Join(dir, "tpconvert.exe")
-	build := exec.Command("go", "build", "-pgo=off", "-trimpath", "-o", binary, ".")
+	build := exec.Command("go", "build", "-pgo=off", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

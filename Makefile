@@ -70,6 +70,9 @@ unit unit-traces: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conforman
 generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
 	$(GO) generate ./...
 
+echarts: ## cmd/tpconvert/report/echarts/echarts.min.js, which reports draw with: needs npm, and takes what package-lock.json names
+	cd cmd/tpconvert/report/echarts && npm ci --ignore-scripts && npm run build
+
 site: ## the documentation's site, in bin/site
 	.ci/site
 

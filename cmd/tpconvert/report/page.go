@@ -16,6 +16,10 @@ var (
 	pageCSS string
 	//go:embed page.js
 	pageJS string
+	//go:embed pictures.js
+	picturesJS string
+	//go:embed echarts/echarts.min.js
+	echarts string
 
 	page = template.Must(template.New("page").Parse(pageHTML))
 )
@@ -26,20 +30,23 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes the page, which loads nothing and runs nothing but its own script.
+// Write writes the page, which loads nothing and runs nothing but its own scripts.
 func (p *Page) Write(w io.Writer) error {
-	data := p.json // has no < that could end the script
-	if data == nil {
-		data = []byte("null")
+	scripts := []template.JS{template.JS(pageJS)}
+	if p.json != nil {
+		scripts = append(scripts, template.JS(echarts), template.JS(picturesJS))
+	}
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src"
+	for _, script := range scripts {
+		policy += " " + hash(string(script))
 	}
 	return page.Execute(w, struct {
 		*Page
-		Policy string
-		Style  template.CSS
-		Script template.JS
-		Data   template.JS
-	}{p, "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS),
-		template.CSS(pageCSS), template.JS(pageJS), template.JS(data)})
+		Policy  string
+		Style   template.CSS
+		Data    template.JS // has no < that could end the script
+		Scripts []template.JS
+	}{p, policy, template.CSS(pageCSS), template.JS(p.json), scripts})
 }
 
 // Left says which rows are not shown.

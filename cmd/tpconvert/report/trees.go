@@ -11,7 +11,7 @@ import (
 const (
 	maxTrees = 8
 	maxNodes = 40_000  // of all trees
-	maxData  = 2 << 20 // bytes that the script draws
+	maxData  = 7 << 18 // bytes that the script draws
 )
 
 // tree is a flame graph. A node is at the same place in all lists, after its parent.

@@ -1,0 +1,274 @@
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name); }
+
+// With enough digits to tell values apart that differ by step.
+function duration(ns, step = 0) {
+  const [unit, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, size]) => Math.abs(ns) >= size) ?? ["ns", 1];
+  const digits = step ? Math.max(1, Math.ceil(Math.log10(Math.abs(ns) / step)) + 1) : 4;
+  return Number((ns / size).toPrecision(Math.min(digits, 15))) + " " + unit;
+}
+
+function quantity(value, unit) {
+  if (unit === "ns") return duration(value);
+  if (unit !== "bytes") return value.toLocaleString("en") + (unit ? " " + unit : "");
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; Math.abs(value) >= 1024 && i < units.length - 1; i++) value /= 1024;
+  return Number(value.toPrecision(4)) + " " + units[i];
+}
+
+function percent(value, of) { return of ? (100 * value / of).toFixed(1) + " %" : ""; }
+
+// A chart that is drawn anew when its size or the colors change. options returns what to draw, and how high that is.
+function picture(parent, label, options, hint) {
+  const box = make("div", parent, {className: "picture", tabIndex: 0, role: "img", ariaLabel: label});
+  const chart = echarts.init(box, null, {width: 1, height: 1});
+  let width = 0;
+  const paint = () => {
+    width = parent.clientWidth;
+    if (!width) return;
+    const {height, ...option} = options(width);
+    chart.getZr().resize({width, height}); // chart.resize would draw what is gone
+    chart.setOption({animation: false, ...option});
+    if (option.toolbox) chart.dispatchAction({type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true});
+  };
+  new ResizeObserver(() => { if (parent.clientWidth !== width) requestAnimationFrame(paint); }).observe(parent);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  chart.on("mousemove", e => showTip(e.event.event, hint(e)));
+  chart.on("mouseout", e => showTip(e.event.event, ""));
+  return {box, chart, paint};
+}
+
+// Text on one line that ends with a mark if it does not fit.
+function line(text, width, style) {
+  return {text: text.replace(/\s/g, " "), width, overflow: "truncate", ellipsis: "…", font: "12px system-ui, sans-serif", ...style};
+}
+
+// The overview: a line for each CPU, thread or GPU, as high as it is busy.
+function timeline(parent) {
+  const row = 18, axis = 22;
+  const hues = {"CPUs": 212, "Threads, running": 140, "Threads, in slices": 265, "GPUs": 30, "Threads, samples": 190};
+  const tools = make("div", parent, {className: "tools"});
+  const whole = make("button", tools, {textContent: "Whole trace"});
+  make("span", tools, {className: "note", textContent: "Drag to zoom into a range, or use Ctrl and the wheel, or + − ← → 0."});
+  const lines = [];
+  let group = "";
+  for (const lane of data.lanes) {
+    if (lane.group !== group) lines.push({title: group = lane.group});
+    lines.push({...lane, busy: Uint8Array.from(atob(lane.busy), c => c.charCodeAt(0))});
+  }
+  let gutter = 0, right = 0, marked = [];
+  const {box, chart, paint} = picture(parent, "When CPUs, threads and GPUs were busy", width => {
+    gutter = Math.min(240, Math.round(width / 3));
+    right = width;
+    const grid = {left: gutter, right: 0, top: axis, bottom: 2, outerBoundsMode: "none"};
+    return {
+      height: axis + lines.length * row + 2,
+      grid,
+      xAxis: {
+        min: 0, max: data.dur, position: "top", splitNumber: Math.ceil((width - gutter) / 140),
+        axisLine: {show: false}, axisTick: {show: false}, splitLine: {lineStyle: {color: color("line")}},
+        axisLabel: {color: color("dim"), margin: 6, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right", formatter: t => duration(t, (time(right) - time(gutter)) / 100)},
+        axisPointer: {show: true, lineStyle: {color: color("dim")}, label: {show: false}},
+      },
+      yAxis: {show: false, min: 0, max: 1},
+      dataZoom: {type: "inside", filterMode: "none", disabled: true, minValueSpan: Math.min(4 * data.width, data.dur)},
+      toolbox: {itemSize: 0, showTitle: false, feature: {dataZoom: {yAxisIndex: false, filterMode: "none", brushStyle: {color: color("accent"), opacity: 0.25}}}},
+      series: [
+        {id: "lanes", type: "custom", clip: false, emphasis: {disabled: true}, data: lines.map(() => [0, 0]), renderItem: drawLine},
+        {id: "marked", type: "custom", silent: true, data: marked, renderItem: drawMark},
+      ],
+    };
+  }, e => {
+    const {name, process, sum, busy} = lines[e.dataIndex], at = e.event.offsetX;
+    const now = at < gutter ? "" : `\nat ${duration(time(at))}: ${(100 * mean(busy, time(at), time(at + 1))).toFixed(0)} %`;
+    return `${name}${process ? "\n" + process : ""}\n${sum} in the trace${now}`;
+  });
+  function time(at) { return chart.convertFromPixel({xAxisIndex: 0}, at); }
+  function mean(busy, a, b) {
+    let sum = 0;
+    const first = Math.floor(a / data.width), last = Math.max(first + 1, Math.ceil(b / data.width));
+    for (let i = first; i < last && i < busy.length; i++) sum += busy[i];
+    return sum / (last - first) / 255;
+  }
+  function drawLine({dataIndex}, api) {
+    const {title, name, process, group, busy} = lines[dataIndex], top = axis + dataIndex * row, bottom = top + row - 1;
+    if (title) return {type: "text", silent: true, x: 0, y: top + 4, style: {text: title, fill: color("text"), font: "600 12px system-ui, sans-serif"}};
+    const [start] = api.coord([0, 0]), [end] = api.coord([data.dur, 0]), scale = data.dur / (end - start);
+    const points = [[gutter, bottom]];
+    for (let at = gutter; at < right; at++) {
+      const part = mean(busy, (at - start) * scale, (at + 1 - start) * scale);
+      const y = bottom - (part && Math.max(1, part * (row - 2)));
+      if (y !== points.at(-1)[1]) points.push([at, points.at(-1)[1]], [at, y]);
+    }
+    points.push([right, points.at(-1)[1]], [right, bottom]);
+    const label = name + (process && process !== name ? "  " + process : "");
+    return {type: "group", children: [
+      {type: "rect", cursor: "crosshair", shape: {x: 0, y: top, width: right, height: row}, style: {fill: "transparent"}},
+      {type: "rect", silent: true, shape: {x: gutter, y: top + 1, width: right - gutter, height: row - 2}, style: {fill: color("text"), opacity: 0.05}},
+      {type: "text", silent: true, x: 8, y: top + 4, style: line(label, gutter - 16, {fill: color("dim")})},
+      {type: "polygon", silent: true, shape: {points}, style: {fill: `hsl(${hues[group]}, 60%, 48%)`}},
+    ]};
+  }
+  function drawMark(_, api) {
+    const [x] = api.coord([api.value(0), 0]), [end] = api.coord([api.value(1), 0]);
+    return {type: "rect", shape: {x, y: 0, width: Math.max(2, end - x), height: axis + lines.length * row}, style: {fill: color("mark"), opacity: 0.3}};
+  }
+  function zoom(from, to) {
+    const size = Math.min(data.dur, Math.max(4 * data.width, to - from));
+    from = Math.max(0, Math.min((from + to - size) / 2, data.dur - size));
+    chart.dispatchAction({type: "dataZoom", dataZoomIndex: 0, startValue: from, endValue: from + size});
+  }
+  // Scales the range around a place, and moves it by a part.
+  function scale(factor, at, by = 0) {
+    const from = time(gutter), to = time(right), middle = time(at), move = by * (to - from);
+    zoom(middle - (middle - from) * factor + move, middle + (to - middle) * factor + move);
+  }
+  whole.onclick = () => { marked = []; paint(); zoom(0, data.dur); };
+  box.addEventListener("keydown", e => {
+    const middle = (gutter + right) / 2, act = {
+      "+": () => scale(0.5, middle), "-": () => scale(2, middle), "0": () => whole.onclick(),
+      ArrowLeft: () => scale(1, middle, -0.25), ArrowRight: () => scale(1, middle, 0.25),
+    }[e.key];
+    if (act) { e.preventDefault(); act(); }
+  });
+  // The library's own zoom by the wheel would keep the page from scrolling: https://github.com/apache/echarts/issues/10079
+  box.addEventListener("wheel", e => {
+    const zooms = e.ctrlKey || e.metaKey;
+    if (!zooms && Math.abs(e.deltaX) <= Math.abs(e.deltaY)) return;
+    e.preventDefault();
+    if (zooms) scale(Math.exp(e.deltaY / 300), Math.max(e.offsetX, gutter));
+    else scale(1, gutter, e.deltaX / (right - gutter));
+  }, {passive: false});
+  for (const line of document.querySelectorAll("tr[data-ts]")) {
+    line.classList.add("linked");
+    line.title = "Show in the overview";
+    line.addEventListener("click", () => {
+      const ts = Number(line.dataset.ts), dur = Math.max(0, Number(line.dataset.dur ?? 0));
+      marked = [[ts, ts + dur]];
+      paint();
+      zoom(ts - dur, ts + 2 * dur);
+      parent.scrollIntoView({behavior: "smooth", block: "center"});
+    });
+  }
+}
+
+// A flame graph whose root is at the top.
+function flame(parent) {
+  const row = 19, mostBelow = 250, mostAbove = 50;
+  const trees = parent.dataset.trees.trim().split(" ").map(i => data.trees[i]);
+  const tools = make("div", parent, {className: "tools"});
+  const choose = (options) => {
+    const select = make("select", tools);
+    for (const [value, text] of options) make("option", select, {value, textContent: text});
+    select.hidden = options.length < 2;
+    return select;
+  };
+  const which = choose(trees.map((t, i) => [i, t.title]));
+  let owners = null;
+  const search = make("input", tools, {type: "search", placeholder: "Search"});
+  const said = make("span", tools, {className: "note"});
+  const stacks = make("div", parent, {className: "stacks"});
+  const cut = make("p", parent, {className: "note"});
+  let tree, root, top, boxes = [], found = "";
+
+  // The nodes of one owner, or of all, where functions of one name below the same others are one.
+  function build(owner) {
+    const made = [];
+    root = {name: "all", value: 0, below: new Map(), up: null};
+    tree.parent.forEach((up, i) => {
+      if (owner >= 0 && tree.owner[i] !== owner) return;
+      const above = up < 0 ? root : made[up], name = data.names[tree.name[i]];
+      let node = above.below.get(name);
+      if (!node) above.below.set(name, node = {name, value: 0, below: new Map(), up: above});
+      node.value += tree.value[i];
+      made[i] = node;
+      if (up < 0) root.value += tree.value[i];
+    });
+    top = root;
+  }
+  function hue(name) {
+    let h = 0;
+    for (let i = 0; i < name.length; i++) h = (h * 31 + name.charCodeAt(i)) >>> 0;
+    return h;
+  }
+  // The boxes of the node on top, those around it, and those below that are wide enough to be seen.
+  function place(width) {
+    boxes = [];
+    for (let node = top.up; node && boxes.length < mostAbove; node = node.up) boxes.unshift({node, x: 0, wide: width});
+    boxes.forEach((box, depth) => box.depth = depth);
+    const first = boxes.length;
+    const visit = (node, x, wide, depth) => {
+      boxes.push({node, x, wide, depth});
+      if (depth + 1 >= first + mostBelow) return;
+      for (const child of [...node.below.values()].sort((a, b) => b.value - a.value)) {
+        const part = wide * child.value / node.value;
+        if (part >= 0.5) visit(child, x, part, depth + 1);
+        x += part;
+      }
+    };
+    if (top.value > 0) visit(top, 0, width, first);
+  }
+  const matches = name => found && name.toLowerCase().includes(found);
+  const {box, chart, paint} = picture(stacks, "Flame graph", width => {
+    place(width);
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const colors = Object.fromEntries(["mark", "sleeping", "text"].map(name => [name, color(name)]));
+    return {
+      height: row * (1 + boxes.reduce((deepest, box) => Math.max(deepest, box.depth), 0)),
+      series: {type: "custom", coordinateSystem: "none", data: boxes.map(() => 0), renderItem: ({dataIndex}) => {
+        const {node, x, wide, depth} = boxes[dataIndex], h = hue(node.name), hit = matches(node.name);
+        return {
+          type: "rect", shape: {x, y: depth * row, width: Math.max(0.5, wide - 1), height: row - 1},
+          style: {fill: hit ? colors.mark : node === root ? colors.sleeping : `hsl(${20 + h % 35}, ${found ? 25 : 70}%, ${dark ? 30 + h % 9 : 72 + h % 9}%)`},
+          textContent: {style: line(wide < 36 ? "" : node.name, wide - 9, {fill: hit ? "#000" : colors.text})},
+          textConfig: {position: "insideLeft", distance: 4},
+        };
+      }},
+    };
+  }, e => {
+    const {node} = boxes[e.dataIndex];
+    let self = node.value;
+    for (const child of node.below.values()) self -= child.value;
+    return `${node.name}\n${quantity(node.value, tree.unit)}, ${percent(node.value, root.value)}\nself ${quantity(Math.max(0, self), tree.unit)}`;
+  });
+  function show(node) {
+    top = node;
+    paint();
+  }
+  function select() {
+    tree = trees[which.value];
+    owners?.remove();
+    const sums = tree.owners.map(() => 0);
+    tree.parent.forEach((up, i) => { if (up < 0) sums[tree.owner[i]] += tree.value[i]; });
+    const order = tree.owners.map((name, i) => [i, `${name}: ${quantity(sums[i], tree.unit)}`, sums[i]]).sort((a, b) => b[2] - a[2]);
+    owners = choose([[-1, `All threads: ${quantity(tree.total, tree.unit)}`], ...order].filter((o, i) => order.length > 1 || i));
+    which.after(owners);
+    owners.onchange = () => { build(Number(owners.value)); count(); show(root); };
+    cut.textContent = tree.cut ? `${tree.cut.toLocaleString("en")} boxes of at most ${quantity(tree.least, tree.unit)} (${Number((100 * tree.least / tree.total).toPrecision(2))} %) are left out.` : "";
+    owners.onchange();
+  }
+  function count() {
+    let sum = 0;
+    const visit = node => {
+      if (matches(node.name)) sum += node.value;
+      else node.below.forEach(visit);
+    };
+    if (found) visit(root);
+    said.textContent = found ? `${percent(sum, root.value)} of ${quantity(root.value, tree.unit)} match` : "Click to zoom in, on a box above to zoom out.";
+  }
+  which.onchange = select;
+  search.oninput = () => { found = search.value.toLowerCase(); count(); paint(); };
+  chart.on("click", e => {
+    const {node} = boxes[e.dataIndex];
+    show(node === top && node.up ? node.up : node);
+  });
+  box.addEventListener("keydown", e => { if (e.key === "Escape") show(root); });
+  select();
+}
+
+document.querySelectorAll(".timeline").forEach(timeline);
+document.querySelectorAll(".flame").forEach(flame);

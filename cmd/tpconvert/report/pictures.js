@@ -33,7 +33,6 @@ function picture(parent, label, options, hint) {
     const {height, ...option} = options(width);
     chart.getZr().resize({width, height}); // chart.resize would draw what is gone
     chart.setOption({animation: false, ...option});
-    if (option.toolbox) chart.dispatchAction({type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true});
   };
   new ResizeObserver(() => { if (parent.clientWidth !== width) requestAnimationFrame(paint); }).observe(parent);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
@@ -72,13 +71,13 @@ function timeline(parent) {
         min: 0, max: data.dur, position: "top", splitNumber: Math.ceil((width - gutter) / 140),
         axisLine: {show: false}, axisTick: {show: false}, splitLine: {lineStyle: {color: color("line")}},
         axisLabel: {color: color("dim"), margin: 6, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right", formatter: t => duration(t, (time(right) - time(gutter)) / 100)},
-        axisPointer: {show: true, lineStyle: {color: color("dim")}, label: {show: false}},
+        axisPointer: {show: true, triggerEmphasis: false, lineStyle: {color: color("dim")}, label: {show: false}},
       },
       yAxis: {show: false, min: 0, max: 1},
       dataZoom: {type: "inside", filterMode: "none", disabled: true, minValueSpan: Math.min(4 * data.width, data.dur)},
       toolbox: {itemSize: 0, showTitle: false, feature: {dataZoom: {yAxisIndex: false, filterMode: "none", brushStyle: {color: color("accent"), opacity: 0.25}}}},
       series: [
-        {id: "lanes", type: "custom", clip: false, emphasis: {disabled: true}, data: lines.map(() => [0, 0]), renderItem: drawLine},
+        {id: "lanes", type: "custom", clip: false, data: lines.map(() => [0, 0]), renderItem: drawLine},
         {id: "marked", type: "custom", silent: true, data: marked, renderItem: drawMark},
       ],
     };
@@ -106,7 +105,7 @@ function timeline(parent) {
     }
     points.push([right, points.at(-1)[1]], [right, bottom]);
     const label = name + (process && process !== name ? "  " + process : "");
-    return {type: "group", children: [
+    return {type: "group", emphasisDisabled: true, children: [
       {type: "rect", cursor: "crosshair", shape: {x: 0, y: top, width: right, height: row}, style: {fill: "transparent"}},
       {type: "rect", silent: true, shape: {x: gutter, y: top + 1, width: right - gutter, height: row - 2}, style: {fill: color("text"), opacity: 0.05}},
       {type: "text", silent: true, x: 8, y: top + 4, style: line(label, gutter - 16, {fill: color("dim")})},
@@ -128,6 +127,7 @@ function timeline(parent) {
     zoom(middle - (middle - from) * factor + move, middle + (to - middle) * factor + move);
   }
   whole.onclick = () => { marked = []; paint(); zoom(0, data.dur); };
+  box.addEventListener("pointerenter", () => chart.dispatchAction({type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true}), {once: true});
   box.addEventListener("keydown", e => {
     const middle = (gutter + right) / 2, act = {
       "+": () => scale(0.5, middle), "-": () => scale(2, middle), "0": () => whole.onclick(),

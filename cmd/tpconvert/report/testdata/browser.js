@@ -18,6 +18,7 @@ function pictureIn(selector) {
     return canvas.dispatchEvent(new Event(type, {clientX: left + x, clientY: top + y, bubbles: true, cancelable: true, view: window, ...more}));
   };
   const mouse = (type, x, y) => fire(MouseEvent, type, x, y);
+  box.dispatchEvent(new PointerEvent("pointerenter"));
   return {
     width: box.clientWidth,
     hover(x, y) {

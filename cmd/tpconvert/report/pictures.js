@@ -174,6 +174,7 @@ function flame(parent) {
   const stacks = make("div", parent, {className: "stacks"});
   const cut = make("p", parent, {className: "note"});
   let tree, root, top, boxes = [], found = "";
+  let drawn = 0; // each box is a new one, because the library leaves texts and highlights on those that it knows
 
   // The nodes of one owner, or of all, where functions of one name below the same others are one.
   function build(owner) {
@@ -219,12 +220,12 @@ function flame(parent) {
     const colors = Object.fromEntries(["mark", "sleeping", "text"].map(name => [name, color(name)]));
     return {
       height: row * (1 + boxes.reduce((deepest, box) => Math.max(deepest, box.depth), 0)),
-      series: {type: "custom", coordinateSystem: "none", data: boxes.map(() => 0), renderItem: ({dataIndex}) => {
+      series: {type: "custom", coordinateSystem: "none", data: boxes.map(() => ({id: drawn++, value: 0})), renderItem: ({dataIndex}) => {
         const {node, x, wide, depth} = boxes[dataIndex], h = hue(node.name), hit = matches(node.name);
         return {
           type: "rect", shape: {x, y: depth * row, width: Math.max(0.5, wide - 1), height: row - 1},
           style: {fill: hit ? colors.mark : node === root ? colors.sleeping : `hsl(${20 + h % 35}, ${found ? 25 : 70}%, ${dark ? 30 + h % 9 : 72 + h % 9}%)`},
-          textContent: {style: line(wide < 36 ? "" : node.name, wide - 9, {fill: hit ? "#000" : colors.text})},
+          textContent: wide < 36 ? null : {style: line(node.name, wide - 9, {fill: hit ? "#000" : colors.text})},
           textConfig: {position: "insideLeft", distance: 4},
         };
       }},
@@ -238,6 +239,7 @@ function flame(parent) {
   function show(node) {
     top = node;
     paint();
+    stacks.scrollTop = Math.min(stacks.scrollTop, row * boxes.find(box => box.node === top)?.depth);
   }
   function select() {
     tree = trees[which.value];

@@ -374,7 +374,7 @@ func TestReportInBrowser(t *testing.T) {
 		[...document.querySelectorAll("tr.linked")].find(row => row.cells[0].textContent === "c").click();
 		await frames();
 		found("row", range());
-		found("row colors", [250, 500, 750].map(x => overview.hue(at(x), 5)).join());
+		found("row colors", [250, 500, 750].map(x => overview.hue(at(x), 31)).join());
 
 		const graph = pictureIn(".flame"), x = part => graph.width * part, y = depth => 19 * depth + 9;
 		found("box", graph.hover(x(0.3), y(2)));
@@ -402,7 +402,7 @@ func TestReportInBrowser(t *testing.T) {
 		// The wheel alone scrolls the page. With Ctrl, 0.72 of the range are left, and 250 ms stay below the pointer.
 		"scrolls": "true", "zooms": "true", "wheel": "70,790",
 		// c lasts from 500 to 600 ms, and as much is shown on both sides. It is yellow.
-		"row": "400,700", "row colors": ",47,",
+		"row": "400,700", "row colors": ",49,",
 		"box": "b\n300 ms, 50.0 %\nself 300 ms", "parent": "a\n400 ms, 66.7 %\nself 100 ms", "nothing": "",
 		"boxes": all, "zoomed": "all,all,all,all a,a,a,a b,b,,", "around": all, "zoomed more": "all,all,all,all a,a,a,a b,b,b,b",
 		"up": "all,all,all,all a,a,a,a b,b,,", "escaped": all,

@@ -77,8 +77,8 @@ function timeline(parent) {
       dataZoom: {type: "inside", filterMode: "none", disabled: true, minValueSpan: Math.min(4 * data.width, data.dur)},
       toolbox: {itemSize: 0, showTitle: false, feature: {dataZoom: {yAxisIndex: false, filterMode: "none", brushStyle: {color: color("accent"), opacity: 0.25}}}},
       series: [
-        {id: "lanes", type: "custom", clip: false, data: lines.map(() => [0, 0]), renderItem: drawLine},
-        {id: "marked", type: "custom", silent: true, data: marked, renderItem: drawMark},
+        {id: "lanes", type: "custom", data: lines.map(() => [0, 0]), renderItem: drawLine},
+        {id: "marked", type: "custom", clip: true, silent: true, data: marked, renderItem: drawMark},
       ],
     };
   }, e => {
@@ -143,11 +143,11 @@ function timeline(parent) {
     if (zooms) scale(Math.exp(e.deltaY / 300), Math.max(e.offsetX, gutter));
     else scale(1, gutter, e.deltaX / (right - gutter));
   }, {passive: false});
-  for (const line of document.querySelectorAll("tr[data-ts]")) {
-    line.classList.add("linked");
-    line.title = "Show in the overview";
-    line.addEventListener("click", () => {
-      const ts = Number(line.dataset.ts), dur = Math.max(0, Number(line.dataset.dur ?? 0));
+  for (const tr of document.querySelectorAll("tr[data-ts]")) {
+    tr.classList.add("linked");
+    tr.title = "Show in the overview";
+    tr.addEventListener("click", () => {
+      const ts = Number(tr.dataset.ts), dur = Math.max(0, Number(tr.dataset.dur ?? 0));
       marked = [[ts, ts + dur]];
       paint();
       zoom(ts - dur, ts + 2 * dur);

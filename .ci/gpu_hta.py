@@ -6,7 +6,7 @@ of those of a job, one a rank, or the file that TraceLens's TraceFusion made of 
 HTA's own rules are applied where they differ: it takes an event for work on a GPU if it has a stream, so
 annotations and waits count, too, and its kinds go by its own patterns. It knows the calls of CUDA only, so those of HIP get
 their names. If TraceLens can be imported, its GPU timeline is compared, too, but that it takes memory that is set for
-computation, and what it says about the collectives of several ranks.
+computation, and what it says about the collectives of several ranks. What summarize says about late ranks is compared with the traces.
 """
 
 import collections
@@ -127,6 +127,43 @@ def collectives(tpconvert, out, files, check):
         check("TraceLens time of a collective", row["max"], most)
 
 
+def stragglers(tpconvert, out, paths, checks):
+    """Compare what summarize says of late ranks with what their kernels say. All ranks end a collective together."""
+    collectives = collections.defaultdict(dict)
+    for path in paths:
+        trace = json.loads(read(path), parse_float=decimal.Decimal)
+        rank, numbers = (trace.get("distributedInfo") or {}).get("rank"), collections.Counter()
+        kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel" and e["name"].lower().startswith(("nccl", "rccl"))]
+        for e in sorted(kernels, key=lambda e: e["ts"]):
+            key = e["name"], e["args"].get("Process Group Name"), str(e["args"].get("Process Group Ranks"))
+            numbers[key] += 1
+            collectives[*key, numbers[key]][rank] = round(1000 * e["dur"])
+    ranks = collections.defaultdict(lambda: [0, 0, 0, 0])
+    skews = collections.defaultdict(lambda: [0, 0, 0])
+    for (name, *_), durs in collectives.items():
+        if len(durs) > 1:
+            least, skew = min(durs.values()), max(durs.values()) - min(durs.values())
+            for rank, dur in durs.items():
+                ranks[rank][0] += 1
+                ranks[rank][3] += dur - least
+            if skew:
+                last = min(rank for rank, dur in durs.items() if dur == least)
+                ranks[last][1] += 1
+                ranks[last][2] += skew
+            skews[name] = [skews[name][0] + 1, skews[name][1] + skew, max(skews[name][2], skew)]
+    lines = subprocess.run([tpconvert, "summarize", "--format", "ndjson", "gpu", out], check=True, capture_output=True, text=True).stdout
+    rows = [json.loads(line) for line in lines.splitlines()]
+    got = {row["rank"]: [row["count"], row["last"], row["last_skew"], row["waited"]] for row in rows if row["metric"] == "gpu_stragglers"}
+    assert got == ranks, f"{got}, not {ranks}"
+    got = collections.defaultdict(lambda: [0, 0, 0])
+    for row in rows:
+        if row["metric"] == "gpu_skew":
+            n = got[row["name"]]
+            got[row["name"]] = [n[0] + row["count"], n[1] + row["total_skew"], max(n[2], row["max_skew"])]
+    assert got == skews, f"{got}, not {skews}"
+    checks["late ranks"] += 4 * len(ranks) + 3 * len(skews)
+
+
 def critical_path(tpconvert, out, hta, path, checks):
     """Compare the critical path of the last step, or of the whole trace. HTA gives the time between operators no weight, so
     its path differs if the CPU goes on after the last work."""
@@ -232,6 +269,8 @@ def compare(tpconvert, path, work):
             check("launch_delay", float(row["delay"]), want["launch_delay"])
     if GPUEventAnalyser and len(paths) > 1:
         collectives(tpconvert, out, hta.t.trace_files, check)
+    if len(paths) > 1 and max(hta.t.traces) < 1000:
+        stragglers(tpconvert, out, paths, checks)
     if len(paths) == 1 and "cuda_sync" in hta.t.symbol_table.get_sym_id_map():
         critical_path(tpconvert, out, TraceAnalysis(trace_dir=str(rebased), include_last_profiler_step=True), path, checks)
     print(f"{path}: {len(hta.t.traces)} traces, {sum(checks.values())} numbers are equal:", dict(checks))

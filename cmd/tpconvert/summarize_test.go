@@ -186,7 +186,7 @@ func TestSummaryOfGPUs(t *testing.T) {
 	all := tpconvert(t, dir, "summarize", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
 	all.expect(t, exitDone, "")
 	for _, want := range []string{"gpu_kernels,computation,gemm,2,30000.0,15000.0", "gpu_devices,,0,39000.0,25000.0,30000.0,10000.0,5000.0",
-		"gpu_streams,0,7,3,34000.0", "gpu_copies,0,DtoH,1,8.0,4000.0"} {
+		"gpu_streams,0,7,3,34000.0,34000.0,30000.0", "gpu_copies,0,DtoH,1,8.0,4000.0,0.002"} {
 		if !strings.Contains(all.stdout, want) {
 			t.Errorf("got\n%s, want %s", all.stdout, want)
 		}
@@ -204,7 +204,8 @@ func TestSummaryOfGPUs(t *testing.T) {
 	step.expect(t, exitDone, "")
 	for _, want := range []string{"gpu_launches,cudaLaunchKernel,3,209666.66666666666,147500.0,442250.0", "gpu_launches,cudaMemcpyAsync,2,251500.0,251500.0,477850.0",
 		"gpu_devices,0,0,601500.0,68500.0,340000.0,320000.0,113500.0", "gpu_steps,ProfilerStep#1,900000.0,6,715000.0,320000.0", "gpu_memory,1,0,3145728.0,8388608.0",
-		"gpu_critical_path,ProfilerStep#1,computation,", "gpu_critical_work,computation,"} {
+		"gpu_memory_timeline,1,0,1,1,3145728.0,3145728.0,8388608.0", "gpu_memory_timeline,1,0,18,1,2097152.0,2097152.0,8388608.0",
+		"gpu_collectives,ProfilerStep#1,ncclDevKernel_AllReduce_Sum_f32_RING_LL,,,1,320000.0", "gpu_critical_path,ProfilerStep#1,computation,", "gpu_critical_work,computation,"} {
 		if !strings.Contains(step.stdout, want) {
 			t.Errorf("got\n%s, want %s", step.stdout, want)
 		}
@@ -212,6 +213,50 @@ func TestSummaryOfGPUs(t *testing.T) {
 	r := tpconvert(t, dir, "summarize", "--compare", "out", "--compare-trace-id", "b.json", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
 	if want := "gpu_kernels,computation,gemm,2,2,0,24000.0,30000.0,6000.0"; !strings.Contains(r.stdout, want) {
 		t.Errorf("got %s, want %s", r.stdout, want)
+	}
+}
+
+// TestSkewOfRanks tells which of two ranks came late, and compares that with the views for DuckDB.
+func TestSkewOfRanks(t *testing.T) {
+	dir := t.TempDir()
+	tpconvert(t, dir, recorded(t, "job/rank0.json"), recorded(t, "job/rank1.json"), "out").expect(t, exitDone, "")
+	const skew = `step,name,process_group,group_ranks,count,total_skew,max_skew,straggler
+ProfilerStep#1,ncclDevKernel_AllReduce_Sum_f32_RING_LL,,,1,40000,40000,1
+`
+	const ranks = "rank,count,last,last_skew,waited\n0,1,0,0,40000\n1,1,1,40000,0\n"
+	for sql, want := range map[string]string{
+		"FROM gpu_straggler ORDER BY rank": ranks,
+		"SELECT step, name, process_group, group_ranks, count(*) AS count, sum(skew)::BIGINT AS total_skew, max(skew) AS max_skew, straggler FROM gpu_collective GROUP BY ALL": skew,
+	} {
+		if got := rowsOf(t, dir, "out", sql); got != want {
+			t.Errorf("%s: got\n%s, want\n%s", sql, got, want)
+		}
+	}
+	tpconvert(t, dir, "summarize", "gpu", "out", "-o", "metrics").expect(t, exitDone, "")
+	for table, want := range map[string]string{"gpu_skew": skew, "gpu_stragglers": ranks} {
+		if got := rowsOf(t, dir, "out", "FROM 'metrics/"+table+".parquet'", "--allow-writes"); got != want {
+			t.Errorf("%s: got\n%s, want\n%s", table, got, want)
+		}
+	}
+	all := tpconvert(t, dir, "summarize", "--metric", "gpu_collectives_count", "out", "--format", "csv")
+	if want := "gpu_skew,ProfilerStep#1,ncclDevKernel_AllReduce_Sum_f32_RING_LL,,,1,40000,40000,1"; !strings.Contains(all.stdout, want) {
+		t.Errorf("got\n%s, want %s", all.stdout, want)
+	}
+	if got := tpconvert(t, dir, "summarize", "--metric", "gpu_kernels_count", "gpu", "out"); strings.Contains(got.stdout, "gpu_skew") {
+		t.Errorf("got\n%s", got.stdout)
+	}
+	// Two traces of the same rank are of two jobs.
+	rank0, err := os.ReadFile(recorded(t, "job/rank0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "again.json"), append(rank0, '\n'), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "--append", "again.json", "out").expect(t, exitDone, "")
+	again := tpconvert(t, dir, "summarize", "gpu", "out")
+	if want := "No rows: gpu_skew, gpu_stragglers\n"; !strings.HasSuffix(again.stdout, want) {
+		t.Errorf("got\n%s, want %s", again.stdout, want)
 	}
 }
 

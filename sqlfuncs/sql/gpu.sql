@@ -145,15 +145,14 @@ JOIN trace AS t ON true /*! AND t.trace_id = b.trace_id */
 LEFT JOIN (SELECT max(dur) AS slowest_step /*!, trace_id */ FROM slice WHERE name LIKE 'ProfilerStep#%' AND category = 'user_annotation' GROUP BY ALL) AS s
     ON true /*! AND s.trace_id = b.trace_id */;
 
--- gpu_collective: communication on all ranks of a job, in datasets of their traces: the name of the kernel and its number in the order
--- in which each rank ran those of this name in this process group; the ranks that have it, the least and greatest duration and the
--- difference (skew), ns. All ranks of the group end it together, so the straggler, which began last, is the one with the least duration.
--- process_group and group_ranks are the name and ranks of the group, as PyTorch has them in its traces; NULL if they are not there.
-CREATE OR REPLACE VIEW gpu_collective AS
-SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, arg_min(rank, dur) AS straggler,
-       process_group, group_ranks
-FROM (SELECT k.name, k.dur, t.rank, g.process_group, g.group_ranks,
-             row_number() OVER (PARTITION BY k.name, g.process_group, g.group_ranks /*!, k.trace_id */ ORDER BY k.ts, k.id) AS number
+-- gpu_arrival: communication of each rank of a job, in datasets of their traces: id, ts and dur (ns) in gpu_kernel, the rank, the step that
+-- PyTorch's profiler marks in which it began, and what makes it the same collective on all ranks: the name of the kernel, the name and ranks
+-- of the process group, as PyTorch has them in its traces (NULL if they are not there), and its number in the order in which each rank ran
+-- those. All ranks end a collective together, so waited is how much longer it took than on the rank that came last, ns.
+CREATE OR REPLACE VIEW gpu_arrival AS
+SELECT *, dur - min(dur) OVER (PARTITION BY name, number, process_group, group_ranks) AS waited
+FROM (SELECT k.id, k.name, row_number() OVER (PARTITION BY k.name, g.process_group, g.group_ranks /*!, k.trace_id */ ORDER BY k.ts, k.id) AS number,
+             g.process_group, g.group_ranks, t.rank, CASE WHEN k.ts < s.ts + s.dur THEN s.name END AS step, k.ts, k.dur /*!, k.trace_id */
       FROM gpu_kernel AS k
       JOIN trace AS t ON true /*! AND t.trace_id = k.trace_id */
       LEFT JOIN (SELECT arg_set_id /*!, trace_id */, any_value(string_value) FILTER (flat_key = 'args.Process Group Name') AS process_group,
@@ -161,8 +160,27 @@ FROM (SELECT k.name, k.dur, t.rank, g.process_group, g.group_ranks,
                  FROM args
                  WHERE flat_key IN ('args.Process Group Name', 'args.Process Group Ranks')
                  GROUP BY ALL) AS g ON g.arg_set_id = k.arg_set_id /*! AND g.trace_id = k.trace_id */
-      WHERE k.kind = 'communication')
+      ASOF LEFT JOIN (FROM slice WHERE name LIKE 'ProfilerStep#%' AND category = 'user_annotation') AS s ON s.ts <= k.ts /*! AND s.trace_id = k.trace_id */
+      WHERE k.kind = 'communication');
+
+-- gpu_collective: the collectives of gpu_arrival: the ranks that have it, the least and greatest duration and the difference (skew), ns, and
+-- the straggler, the rank that came last (the least of several), with the step in which it did.
+CREATE OR REPLACE VIEW gpu_collective AS
+SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, arg_min_null(rank, (dur, rank)) AS straggler,
+       process_group, group_ranks, arg_min_null(step, (dur, rank)) AS step
+FROM gpu_arrival
 GROUP BY name, number, process_group, group_ranks;
+
+-- gpu_straggler: of each rank, how many collectives of several ranks it took part in, in how many of them it came last, the sum of the skew
+-- of those, and how long it waited for others in all, ns.
+CREATE OR REPLACE VIEW gpu_straggler AS
+SELECT a.rank, count(*) AS count, count(*) FILTER (c.skew > 0 AND c.straggler = a.rank) AS last,
+       coalesce(sum(c.skew) FILTER (c.straggler = a.rank), 0)::BIGINT AS last_skew, sum(a.waited)::BIGINT AS waited
+FROM gpu_arrival AS a
+JOIN gpu_collective AS c ON c.name = a.name AND c.number = a.number AND c.process_group IS NOT DISTINCT FROM a.process_group
+                        AND c.group_ranks IS NOT DISTINCT FROM a.group_ranks
+WHERE c.ranks > 1
+GROUP BY a.rank;
 
 -- gpu_critical_path(step): what a step took its time for, from its begin to its end or that of the last work launched in it: parts without gap or
 -- overlap (ts, dur in ns), found backward from the end, each the one that ended last of all that the part after it waited for.

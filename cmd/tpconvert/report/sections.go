@@ -125,8 +125,9 @@ var titles = map[string]string{
 	"slices": "Slices by name, those that take longest and those that come most often", "cpu_by_thread": "CPU time by thread", "cpu_by_core": "CPU time by core",
 	"memory": "Memory of processes", "frames": "Frames by what made them late", "startup": "Starts of apps", "binder": "Binder calls",
 	"io": "Uninterruptible sleep", "gc": "Garbage collections", "gpu_kernels": "Kernels and copies", "gpu_devices": "Devices", "gpu_streams": "Streams",
-	"gpu_copies": "Copies", "gpu_launches": "Delays of launches", "gpu_steps": "Steps", "gpu_critical_path": "What steps took their time for",
-	"gpu_critical_work": "Work and calls on the critical paths of steps", "gpu_memory": "Memory of PyTorch's allocator", "profile": "Functions by the value of their own",
+	"gpu_copies": "Copies", "gpu_launches": "Delays of launches", "gpu_collectives": "Communication", "gpu_steps": "Steps", "gpu_critical_path": "What steps took their time for",
+	"gpu_critical_work": "Work and calls on the critical paths of steps", "gpu_memory": "Memory of PyTorch's allocator",
+	"gpu_memory_timeline": "Memory of PyTorch's allocator over time, in twentieths of the trace", "profile": "Functions by the value of their own",
 }
 
 // orders are other orders than those of the specs. Address spaces are larger than the memory in use, but say little.

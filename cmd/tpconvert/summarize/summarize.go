@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,7 +105,10 @@ func (o *summarizeOptions) run(ctx context.Context, trace inputs.Opener, specs [
 	if traces != nil && (isSummary || o.compare != "") {
 		return console.Usage(fmt.Errorf("--compare, and --format textproto and proto, are for one trace: %w, or with --trace-id", traces.Several()))
 	}
-	c := computation{o, s, trace, input, traces}
+	c := computation{o, s, trace, input, traces, nil}
+	if traces != nil {
+		c.ranks = s.Ranks(o.ids)
+	}
 	switch {
 	case isSummary:
 		return c.writeSummary(ctx, out)
@@ -134,9 +138,10 @@ type computation struct {
 	trace   inputs.Opener
 	input   string
 	traces  *session.Traces // in the input, nil if it is one
+	ranks   *metrics.Ranks  // of the traces; nil if it is one, or nothing relates them
 }
 
-// each calls use with the tables of the input or, one after the other, of its traces.
+// each calls use with the tables of the input or, one after the other, of its traces and of what relates them.
 func (c *computation) each(ctx context.Context, use func([]metrics.Table) error) error {
 	if c.traces == nil {
 		tables, err := c.tables(ctx)
@@ -160,6 +165,9 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 		if err := use(tables); err != nil {
 			return err
 		}
+	}
+	if c.ranks != nil {
+		return use(c.ranks.Tables())
 	}
 	return nil
 }
@@ -197,6 +205,11 @@ func (c *computation) summarize(ctx context.Context, open func(*session.Session)
 	if err := open(s); err != nil {
 		return nil, err
 	}
+	if c.ranks != nil {
+		if err := c.ranks.Add(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	return c.metrics.Summarize(ctx, s, c.ids, c.metadata)
 }
 
@@ -222,12 +235,12 @@ func (c *computation) writeSummary(ctx context.Context, out io.Writer) error {
 func (c *computation) print(ctx context.Context, out io.Writer) error {
 	var all []metrics.Table
 	err := c.each(ctx, func(tables []metrics.Table) error {
-		if all == nil {
-			all = tables
-			return nil
-		}
-		for i, t := range tables {
-			all[i].Rows = append(all[i].Rows, t.Rows...)
+		for _, t := range tables {
+			if i := slices.IndexFunc(all, func(other metrics.Table) bool { return other.ID == t.ID }); i >= 0 {
+				all[i].Rows = append(all[i].Rows, t.Rows...)
+			} else {
+				all = append(all, t)
+			}
 		}
 		return nil
 	})
@@ -299,13 +312,16 @@ func (c *computation) writeFolder(ctx context.Context) (err error) {
 type tableFiles struct {
 	folder  string
 	files   []*os.File
-	writers []rowformat.Writer
+	writers map[string]rowformat.Writer // by the id of the table
 }
 
 // write adds rows of the tables.
 func (f *tableFiles) write(tables []metrics.Table) error {
-	for i, t := range tables {
-		if i == len(f.files) {
+	if f.writers == nil {
+		f.writers = map[string]rowformat.Writer{}
+	}
+	for _, t := range tables {
+		if f.writers[t.ID] == nil {
 			file, err := os.Create(filepath.Join(f.folder, strings.ReplaceAll(t.ID, string(filepath.Separator), "_")+"."+export.Parquet))
 			if err != nil {
 				return err
@@ -315,9 +331,9 @@ func (f *tableFiles) write(tables []metrics.Table) error {
 			if err != nil {
 				return err
 			}
-			f.writers = append(f.writers, w)
+			f.writers[t.ID] = w
 		}
-		if err := writeRows(f.writers[i], t); err != nil {
+		if err := writeRows(f.writers[t.ID], t); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
--- Work on GPUs, whatever profiler saw it, and what steps waited for: DuckDB's gpu_kernel and gpu_critical_path.
+-- Work on GPUs, whatever profiler saw it, when its communication began, and what steps waited for: DuckDB's gpu_kernel, gpu_arrival and gpu_critical_path.
 INCLUDE PERFETTO MODULE tpconvert.gpu_words;
 
 -- The calls that may launch work, by correlation id; of several with the same id, the first.
@@ -31,6 +31,23 @@ LEFT JOIN _gpu_call AS k ON k.correlation = w.correlation
 LEFT JOIN first_flow AS f ON f.slice_in = w.id
 LEFT JOIN slice AS c ON c.id = coalesce(k.id, f.slice_out)
 ORDER BY w.ts, w.id;
+
+-- What the trace of a rank knows of gpu_arrival.
+CREATE PERFETTO TABLE gpu_arrival AS
+WITH step AS MATERIALIZED (
+    SELECT ts, dur, name FROM slice WHERE name GLOB 'ProfilerStep#*' AND category = 'user_annotation'),
+process_group AS MATERIALIZED (
+    SELECT arg_set_id, max(string_value) FILTER (WHERE flat_key = 'args.Process Group Name') AS name,
+           trim(group_concat(coalesce(string_value, int_value), ', ' ORDER BY id) FILTER (WHERE flat_key = 'args.Process Group Ranks'), '[]') AS ranks
+    FROM args
+    WHERE flat_key IN ('args.Process Group Name', 'args.Process Group Ranks')
+    GROUP BY arg_set_id)
+SELECT k.id, k.name, row_number() OVER (PARTITION BY k.name, g.name, g.ranks ORDER BY k.ts, k.id) AS number,
+       g.name AS process_group, g.ranks AS group_ranks, (SELECT int_value FROM metadata WHERE name = 'rank') AS rank,
+       (SELECT iif(k.ts < s.ts + s.dur, s.name, NULL) FROM step AS s WHERE s.ts <= k.ts ORDER BY s.ts DESC LIMIT 1) AS step, k.ts, k.dur
+FROM gpu_kernel AS k
+LEFT JOIN process_group AS g USING (arg_set_id)
+WHERE k.kind = 'communication';
 
 -- The calls by which a stream was told to wait for an event of another (source), and those that recorded the events. Only PyTorch's
 -- cuda_sync events have these.

@@ -79,7 +79,7 @@ func (r *Ranks) Tables() []Table {
 			s.skew += most
 		}
 		s := in(skews, key{last.step, c.name, c.group, c.groupRanks})
-		if s.count == 0 || most > s.most || most == s.most && last.rank < s.straggler {
+		if most > s.most || most == s.most && last.rank < s.straggler {
 			s.most, s.straggler = most, last.rank
 		}
 		s.count++
@@ -88,7 +88,11 @@ func (r *Ranks) Tables() []Table {
 	collectives := Table{ID: "gpu_skew", Dimensions: 4, Columns: columnsOf(session.Text, "step", "name", "process_group", "group_ranks")}
 	collectives.Columns = append(collectives.Columns, columnsOf(session.Integer, "count", "total_skew", "max_skew", "straggler")...)
 	for k, s := range skews {
-		collectives.Rows = append(collectives.Rows, []any{k.step, k.name, k.group, k.groupRanks, s.count, s.total, s.most, s.straggler})
+		row := []any{k.step, k.name, k.group, k.groupRanks, s.count, s.total, s.most, nil}
+		if s.most > 0 {
+			row[7] = s.straggler
+		}
+		collectives.Rows = append(collectives.Rows, row)
 	}
 	slices.SortFunc(collectives.Rows, func(a, b []any) int {
 		return cmp.Or(cmp.Compare(b[5].(int64), a[5].(int64)), cmp.Compare(fmt.Sprint(a[:4]), fmt.Sprint(b[:4])))

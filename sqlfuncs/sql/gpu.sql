@@ -164,9 +164,9 @@ FROM (SELECT k.id, k.name, row_number() OVER (PARTITION BY k.name, g.process_gro
       WHERE k.kind = 'communication');
 
 -- gpu_collective: the collectives of gpu_arrival: the ranks that have it, the least and greatest duration and the difference (skew), ns, and
--- the straggler, the rank that came last (the least of several), with the step in which it did.
+-- the straggler, the rank that came last (the least of several; NULL if all came together), with the step in which it did.
 CREATE OR REPLACE VIEW gpu_collective AS
-SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, arg_min_null(rank, (dur, rank)) AS straggler,
+SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, CASE WHEN max(dur) > min(dur) THEN arg_min_null(rank, (dur, rank)) END AS straggler,
        process_group, group_ranks, arg_min_null(step, (dur, rank)) AS step
 FROM gpu_arrival
 GROUP BY name, number, process_group, group_ranks;
@@ -174,7 +174,7 @@ GROUP BY name, number, process_group, group_ranks;
 -- gpu_straggler: of each rank, how many collectives of several ranks it took part in, in how many of them it came last, the sum of the skew
 -- of those, and how long it waited for others in all, ns.
 CREATE OR REPLACE VIEW gpu_straggler AS
-SELECT a.rank, count(*) AS count, count(*) FILTER (c.skew > 0 AND c.straggler = a.rank) AS last,
+SELECT a.rank, count(*) AS count, count(*) FILTER (c.straggler = a.rank) AS last,
        coalesce(sum(c.skew) FILTER (c.straggler = a.rank), 0)::BIGINT AS last_skew, sum(a.waited)::BIGINT AS waited
 FROM gpu_arrival AS a
 JOIN gpu_collective AS c ON c.name = a.name AND c.number = a.number AND c.process_group IS NOT DISTINCT FROM a.process_group
@@ -189,16 +189,24 @@ GROUP BY a.rank;
 -- (until a stream goes on after an event of another; only traces with PyTorch's cuda_sync events have those), sync (from the end of the work
 -- to that of the call, id, that waited for it) or earlier (while the stream was busy with work that the step did not launch).
 CREATE OR REPLACE MACRO gpu_critical_path(step /*!, trace_id */) AS TABLE
-WITH RECURSIVE _step AS MATERIALIZED (
-    SELECT _s.ts AS _from, _s.ts + _s.dur AS _to, _t.utid AS _utid /*!, _s.trace_id AS _trace */
-    FROM (SELECT step AS _id /*!, trace_id AS _trace */) AS _of
-    JOIN slice AS _s ON _s.id = _of._id /*! AND _s.trace_id = _of._trace */
-    JOIN track AS _t ON _t.id = _s.track_id /*! AND _t.trace_id = _s.trace_id */),
+-- Rows of the trace alone, so that only its files are read. _trace, because the argument may itself be a column with the name trace_id.
+WITH RECURSIVE _slice AS NOT MATERIALIZED (
+    FROM (SELECT _s.id, _s.ts, _s.dur, _s.name, _s.track_id, _s.parent_id, _s.depth, _s.arg_set_id /*!, _s.trace_id AS _trace */ FROM slice AS _s) /*! WHERE _trace = trace_id */),
+_track AS NOT MATERIALIZED (FROM (SELECT _t.id, _t.utid /*!, _t.trace_id AS _trace */ FROM thread_track AS _t) /*! WHERE _trace = trace_id */),
+_kernel AS NOT MATERIALIZED (
+    FROM (SELECT _k.id, _k.ts, _k.dur, _k.kind, _k.device, _k.stream, _k.launch_id, _k.launch_ts /*!, _k.trace_id AS _trace */ FROM gpu_kernel AS _k) /*! WHERE _trace = trace_id */),
+_launch AS NOT MATERIALIZED (FROM (SELECT _c.id, _c.correlation /*!, _c.trace_id AS _trace */ FROM _gpu_call AS _c) /*! WHERE _trace = trace_id */),
+_arg AS NOT MATERIALIZED (FROM (SELECT _a.arg_set_id, _a.flat_key, _a.int_value /*!, _a.trace_id AS _trace */ FROM args AS _a) /*! WHERE _trace = trace_id */),
+_step AS MATERIALIZED (
+    SELECT _s.ts AS _from, _s.ts + _s.dur AS _to, _t.utid AS _utid
+    FROM (SELECT step AS _id) AS _of
+    JOIN _slice AS _s ON _s.id = _of._id
+    LEFT JOIN _track AS _t ON _t.id = _s.track_id),
 _call AS MATERIALIZED (
     SELECT _s.id, _s.ts, _s.ts + _s.dur AS _end, _s.name, _t.utid
     FROM _step
-    JOIN slice AS _s ON _s.ts BETWEEN _from AND _to AND _s.dur >= 0 /*! AND _s.trace_id = _trace */
-    JOIN thread_track AS _t ON _t.id = _s.track_id /*! AND _t.trace_id = _trace */
+    JOIN _slice AS _s ON _s.ts BETWEEN _from AND _to AND _s.dur >= 0
+    JOIN _track AS _t ON _t.id = _s.track_id
     WHERE regexp_matches(_s.name, '^(cuda|cu|hip)[A-Z]')),
 -- The thread of the step and its end. A slice of another kind, such as that of the whole profile, ends with its last call.
 _main AS MATERIALIZED (
@@ -209,12 +217,11 @@ _work AS MATERIALIZED (
     SELECT _k.*, _t.utid
     FROM (SELECT _k.id, _k.ts, _k.dur, _k.ts + _k.dur AS _end, _k.kind, _k.device, _k.stream, _k.launch_id, _k.launch_ts,
                  lag(_k.id) OVER _in_stream AS _before, lag(_k.ts + _k.dur) OVER _in_stream AS _before_end, lag(_k.launch_ts) OVER _in_stream AS _before_launch
-          FROM gpu_kernel AS _k
-          /*! WHERE _k.trace_id = (SELECT _trace FROM _step) */
+          FROM _kernel AS _k
           WINDOW _in_stream AS (PARTITION BY _k.device, _k.stream ORDER BY _k.ts, _k.id)) AS _k
     JOIN _step ON _k.launch_ts BETWEEN _from AND _to
-    JOIN slice AS _c ON _c.id = _k.launch_id /*! AND _c.trace_id = _trace */
-    JOIN thread_track AS _t ON _t.id = _c.track_id /*! AND _t.trace_id = _trace */),
+    JOIN _slice AS _c ON _c.id = _k.launch_id
+    JOIN _track AS _t ON _t.id = _c.track_id),
 -- The last work before an event was recorded in one stream, and the first work after another stream was told to wait for it.
 _wait AS (
     SELECT _k.id, arg_max(_e.id, _e._end) AS _awaited, max(_e._end) AS _awaited_end
@@ -222,11 +229,11 @@ _wait AS (
                  any_value(_a.int_value) FILTER (_a.flat_key = 'args.device') AS _device,
                  any_value(_a.int_value) FILTER (_a.flat_key = 'args.stream') AS _stream,
                  any_value(_a.int_value) FILTER (_a.flat_key = 'args.wait_on_stream') AS _source,
-                 any_value(_a.int_value) FILTER (_a.flat_key = 'args.wait_on_cuda_event_record_corr_id') AS _event /*!, _s.trace_id */
-          FROM slice AS _s JOIN args AS _a ON _a.arg_set_id = _s.arg_set_id /*! AND _a.trace_id = _s.trace_id */
-          WHERE _s.name = 'Stream Wait Event' GROUP BY _s.id /*!, _s.trace_id */) AS _w
-    JOIN _gpu_call AS _g ON _g.correlation = _w._correlation /*! AND _g.trace_id = _w.trace_id AND _g.trace_id = (SELECT _trace FROM _step) */
-    JOIN _gpu_call AS _h ON _h.correlation = _w._event /*! AND _h.trace_id = _w.trace_id */
+                 any_value(_a.int_value) FILTER (_a.flat_key = 'args.wait_on_cuda_event_record_corr_id') AS _event
+          FROM _slice AS _s JOIN _arg AS _a ON _a.arg_set_id = _s.arg_set_id
+          WHERE _s.name = 'Stream Wait Event' GROUP BY _s.id) AS _w
+    JOIN _launch AS _g ON _g.correlation = _w._correlation
+    JOIN _launch AS _h ON _h.correlation = _w._event
     JOIN _call AS _waits ON _waits.id = _g.id
     JOIN _call AS _records ON _records.id = _h.id
     ASOF JOIN _work AS _e ON _e.device = _w._device AND _e.stream = _w._source AND _e.launch_ts <= _records.ts
@@ -272,8 +279,8 @@ _thread AS MATERIALIZED (SELECT _c.utid FROM _cpu AS _c UNION SELECT _utid FROM 
 _edge AS (
     SELECT _t.utid, _x._ts, _x._innermost, _x._starts, _x._depth
     FROM _step
-    JOIN slice AS _s ON _s.ts < _to AND _s.ts + _s.dur > _from AND _s.dur > 0 /*! AND _s.trace_id = _trace */
-    JOIN thread_track AS _t ON _t.id = _s.track_id /*! AND _t.trace_id = _trace */
+    JOIN _slice AS _s ON _s.ts < _to AND _s.ts + _s.dur > _from AND _s.dur > 0
+    JOIN _track AS _t ON _t.id = _s.track_id
     CROSS JOIN LATERAL (VALUES (_s.ts, _s.id, true, _s.depth), (_s.ts + _s.dur, _s.parent_id, false, -_s.depth)) AS _x(_ts, _innermost, _starts, _depth)
     WHERE _t.utid IN (FROM _thread)
     UNION ALL
@@ -301,5 +308,5 @@ FROM (
     SELECT greatest(_p._ts, _l._ts), least(_p._end, _l._end), 'cpu', _l._innermost, _l.utid, NULL, NULL
     FROM _part AS _p CROSS JOIN _main JOIN _leaf AS _l ON _l.utid = _utid AND _l._ts < _p._end AND _l._end > _p._ts
     WHERE _p._innermost IS NULL AND _p.utid <> _utid) AS _r
-LEFT JOIN slice AS _s ON _s.id = _r._id /*! AND _s.trace_id = (SELECT _trace FROM _step) */
+JOIN (SELECT _n.id, _n.name FROM _slice AS _n UNION ALL SELECT NULL, NULL) AS _s ON _s.id IS NOT DISTINCT FROM _r._id
 WHERE _r._end > _r._ts;

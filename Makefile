@@ -164,7 +164,7 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis, and TraceLens if TRACELENS is a checkout: GPUTRACES are PyTorch's traces, folders of those of a job, and what TraceFusion made of them
 	PYTHONPATH="$(TRACELENS)" bin/venv-hta/bin/python .ci/gpu_hta.py bin/tpconvert $(GPUTRACES)
 
-gpu-rows: build ## rows of GPUFILES beside what Python reads in them: PyTorch's JSON, Nsight Systems' .sqlite, .xplane.pb
+gpu-rows: build ## rows of GPUFILES beside what Python reads in them: PyTorch's JSON, Nsight Systems' .sqlite, rocpd's .db, .xplane.pb
 	python3 .ci/gpu_rows.py bin/tpconvert $(GPUFILES)
 
 bin/venv-hta:

@@ -1,6 +1,6 @@
 """Compare rows of real GPU profiles with what Python's sqlite3 and json, and a few lines for protobuf, read in them.
 
-    python gpu_rows.py bin/tpconvert FILES...    # PyTorch's .json and .json.gz, Nsight Systems' .sqlite, .xplane.pb
+    python gpu_rows.py bin/tpconvert FILES...    # PyTorch's .json and .json.gz, Nsight Systems' .sqlite, rocpd's .db, .xplane.pb
 """
 
 import collections
@@ -54,6 +54,19 @@ def nsight(path, rows):
         want = db.execute("SELECT start, coalesce(\"end\" - start, CASE WHEN eventType IN (34, 59, 60) THEN 0 ELSE -1 END) "
                           "FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) AND start >= 0")
         yield "ranges", sorted(rows("SELECT ts, dur FROM slice WHERE category = 'nvtx'")), sorted(want)
+
+
+def rocpd(path, rows):
+    """Kernels, copies, and what threads did, regions and samples, with their times and names."""
+    db = sqlite3.connect(path)
+    want = db.execute("SELECT start, \"end\" - start, k.display_name, workgroup_size_x || ',' || workgroup_size_y || ',' || workgroup_size_z "
+                      "FROM rocpd_kernel_dispatch AS d JOIN rocpd_info_kernel_symbol AS k ON k.id = d.kernel_id")
+    yield "kernels", sorted(rows("SELECT ts, dur, name, block FROM gpu_kernel WHERE category = 'kernel'")), sorted(want)
+    want = db.execute('SELECT start, "end" - start, s.string, size FROM rocpd_memory_copy AS c JOIN rocpd_string AS s ON s.id = c.name_id')
+    yield "copies", sorted(rows("SELECT ts, dur, name, bytes FROM gpu_kernel WHERE category = 'gpu_memcpy'")), sorted(want)
+    want = db.execute('SELECT start, "end" - start, s.string FROM rocpd_region AS r JOIN rocpd_string AS s ON s.id = r.name_id UNION ALL '
+                      "SELECT timestamp, 0, s.string FROM rocpd_sample AS a JOIN rocpd_track AS t ON t.id = a.track_id JOIN rocpd_string AS s ON s.id = t.name_id")
+    yield "regions and samples", sorted(rows("SELECT s.ts, s.dur, s.name FROM slice AS s JOIN thread_track AS t ON t.id = s.track_id")), sorted(want)
 
 
 def fields(message):
@@ -110,7 +123,7 @@ def xplane(path, rows):
 def main(tpconvert, *paths):
     failed = False
     for path in map(pathlib.Path, paths):
-        kind = xplane if path.suffix == ".pb" else nsight if path.suffix == ".sqlite" else pytorch
+        kind = {".pb": xplane, ".sqlite": nsight, ".db": rocpd}.get(path.suffix, pytorch)
         with tempfile.TemporaryDirectory() as work:
             subprocess.run([tpconvert, "--quiet", path, work + "/out"], check=True)
             for what, got, want in kind(path, rows_of(tpconvert, work + "/out")):

@@ -245,6 +245,22 @@ ProfilerStep#1,ncclDevKernel_AllReduce_Sum_f32_RING_LL,,,1,40000,40000,1
 	if got := tpconvert(t, dir, "summarize", "--metric", "gpu_kernels_count", "gpu", "out"); strings.Contains(got.stdout, "gpu_skew") {
 		t.Errorf("got\n%s", got.stdout)
 	}
+	// Two groups with the same name: 0 waits for 1, and 3 for 2. The ranks of a group are a text or, in older traces, a list.
+	for rank, group := range []string{`"[0, 1]"`, `"[0, 1]"`, `[2, 3]`, `"[2, 3]"`} {
+		text := fmt.Sprintf(`{"distributedInfo":{"rank":%d,"world_size":4},"traceEvents":[{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,
+			"ts":10,"dur":%d,"args":{"device":0,"stream":7,"Process Group Name":"3","Process Group Ranks":%s}}]}`, rank, []int{20, 5, 2, 52}[rank], group)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("group%d.json", rank)), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tpconvert(t, dir, "group0.json", "group1.json", "group2.json", "group3.json", "groups").expect(t, exitDone, "")
+	groups := tpconvert(t, dir, "summarize", "--metric", "gpu_collectives_count", "groups", "--format", "csv")
+	for _, want := range []string{`gpu_skew,,ncclDevKernel_AllReduce,3,"2, 3",1,50000,50000,2`, `gpu_skew,,ncclDevKernel_AllReduce,3,"0, 1",1,15000,15000,1`,
+		"gpu_stragglers,0,1,0,0,15000", "gpu_stragglers,1,1,1,15000,0", "gpu_stragglers,2,1,1,50000,0", "gpu_stragglers,3,1,0,0,50000"} {
+		if !strings.Contains(groups.stdout, want) {
+			t.Errorf("got\n%s, want %s", groups.stdout, want)
+		}
+	}
 	// Two traces of the same rank are of two jobs.
 	rank0, err := os.ReadFile(recorded(t, "job/rank0.json"))
 	if err != nil {

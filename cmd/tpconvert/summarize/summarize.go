@@ -53,8 +53,9 @@ first. SPEC is a file with Perfetto's TraceSummarySpec, as text or encoded, or o
 
 which are all computed without SPEC. Metrics with the same dimensions and query
 share a table. With --output it is a Parquet file. Tables of many traces have the
-column trace_id. --format textproto or proto gives Perfetto's
-TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
+column trace_id, unless they relate the traces of a job. --format textproto or
+proto gives Perfetto's TraceSummary. Modules of SQL that a SPEC refers to need
+--stdlib.`,
 		Example: `  tpconvert summarize slices out/
   tpconvert summarize --compare before/ cpu after/
   tpconvert summarize --output metrics/ startup.textproto many/

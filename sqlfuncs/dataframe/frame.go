@@ -256,6 +256,9 @@ func (v *Values) Grow(n int) {
 // Int adds an integer.
 func (v *Values) Int(x int64) { v.i64, v.rows = append(doubled(v.i64), x), v.rows+1 }
 
+// ints adds integers.
+func (v *Values) ints(x []int64) { v.i64, v.rows = append(v.i64, x...), v.rows+len(x) }
+
 // doubled returns a slice with room for another value. Append itself makes a large slice larger by a quarter, and copies more.
 func doubled[T any](s []T) []T {
 	if len(s) < cap(s) {

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
@@ -75,12 +72,6 @@ func (f *File) Read(column string, to *Values) error {
 		if from >= end {
 			continue
 		}
-		if to.kind == Text {
-			if err := f.readTexts(group, i, from, end, to); err != nil {
-				return fmt.Errorf("column %s: %w", column, err)
-			}
-			continue
-		}
 		chunk, err := group.Column(i)
 		if err != nil {
 			return err
@@ -99,80 +90,69 @@ func (f *File) Read(column string, to *Values) error {
 
 // readChunk reads the values of a column chunk.
 func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *Values) error {
+	if isText := chunk.Type() == parquet.Types.ByteArray; isText != (to.kind == Text) {
+		return fmt.Errorf("a column of type %s", chunk.Type())
+	}
 	nullable := chunk.Descriptor().MaxDefinitionLevel() > 0
 	switch c := chunk.(type) {
 	case *file.Int64ColumnChunkReader:
-		return readBatches(rows, nullable, to, c.ReadBatch, to.Int)
+		return readBatches(rows, nullable, to, c.ReadBatch, to.ints)
 	case *file.Int32ColumnChunkReader:
-		return readBatches(rows, nullable, to, c.ReadBatch, func(v int32) { to.Int(int64(v)) })
+		return readBatches(rows, nullable, to, c.ReadBatch, func(x []int32) {
+			for _, v := range x {
+				to.Int(int64(v))
+			}
+		})
 	case *file.BooleanColumnChunkReader:
-		return readBatches(rows, nullable, to, c.ReadBatch, func(v bool) {
-			if v {
-				to.Int(1)
-			} else {
-				to.Int(0)
+		return readBatches(rows, nullable, to, c.ReadBatch, func(x []bool) {
+			for _, v := range x {
+				if v {
+					to.Int(1)
+				} else {
+					to.Int(0)
+				}
 			}
 		})
 	case *file.Float64ColumnChunkReader:
-		return readBatches(rows, nullable, to, c.ReadBatch, to.Float)
+		return readBatches(rows, nullable, to, c.ReadBatch, func(x []float64) {
+			for _, v := range x {
+				to.Float(v)
+			}
+		})
+	case *file.ByteArrayColumnChunkReader:
+		return readBatches(rows, nullable, to, c.ReadBatchInPage, f.adder(to))
 	}
 	return fmt.Errorf("a column of type %s", chunk.Type())
 }
 
-// readTexts reads rows of a row group of texts. Each text of its dictionary is looked up once.
-func (f *File) readTexts(group *file.RowGroupReader, column, from, end int, to *Values) error {
-	descr := f.reader.MetaData().Schema.Column(column)
-	if descr.PhysicalType() != parquet.Types.ByteArray {
-		return fmt.Errorf("a column of type %s", descr.PhysicalType())
-	}
-	pages, err := group.GetColumnPageReader(column)
-	if err != nil {
-		return err
-	}
-	info := file.LevelInfo{NullSlotUsage: 1, DefLevel: descr.MaxDefinitionLevel()}
-	dictionary := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.Binary}
-	records := file.NewRecordReader(descr, info, dictionary, memory.DefaultAllocator, f.reader.BufferPool()).(file.BinaryRecordReader)
-	defer records.Release()
-	records.SetPageReader(pages)
-	if _, err := records.ReadRecords(int64(end)); err != nil {
-		return err
-	}
-	row := 0
-	for _, chunk := range records.GetBuilderChunks() {
-		texts := chunk.(*array.Dictionary)
-		values := texts.Dictionary().(*array.Binary)
-		ids := make([]uint32, values.Len())
-		for i := range ids {
-			ids[i] = f.pool.Add(unsafeString(values.Value(i)))
-		}
-		for i := range texts.Len() {
-			if row++; row <= from {
-				continue
+// adder returns a function that adds texts. Those of a dictionary come again at the same address, where another page may have
+// others.
+func (f *File) adder(to *Values) func([]parquet.ByteArray) {
+	at := map[*byte]uint32{}
+	return func(texts []parquet.ByteArray) {
+		for _, text := range texts {
+			s := unsafeString(text)
+			p := unsafe.StringData(s)
+			id, ok := at[p]
+			if !ok || f.pool.Text(id) != s {
+				id = f.pool.Add(s)
+				at[p] = id
 			}
-			if texts.IsNull(i) {
-				to.Null()
-			} else {
-				to.Text(ids[texts.GetValueIndex(i)])
-			}
+			to.Text(id)
 		}
-		texts.Release()
 	}
-	if row < end {
-		return errors.New("the chunk ends early")
-	}
-	return nil
 }
 
 // unsafeString returns bytes as a text without a copy.
 func unsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // batch is how many values are read at once.
-const batch = 4096
+const batch = 1024
 
 type readBatch[T any] func(n int64, values []T, definition, repetition []int16) (total int64, read int, err error)
 
 // readBatches reads all values of a chunk.
-func readBatches[T any](rows int, nullable bool, to *Values, read readBatch[T], add func(T)) error {
+func readBatches[T any](rows int, nullable bool, to *Values, read readBatch[T], add func([]T)) error {
 	values := make([]T, batch)
 	var levels []int16
 	if nullable {
@@ -188,19 +168,23 @@ func readBatches[T any](rows int, nullable bool, to *Values, read readBatch[T], 
 		}
 		done += int(n)
 		if !nullable || got == int(n) {
-			for _, v := range values[:got] {
-				add(v)
-			}
+			add(values[:got])
 			continue
 		}
-		i := 0
-		for _, level := range levels[:n] {
-			if level == 0 {
-				to.Null()
+		rest := values[:got]
+		for i := 0; i < int(n); {
+			begin, level := i, levels[i]
+			for i < int(n) && levels[i] == level {
+				i++
+			}
+			if level > 0 {
+				add(rest[:i-begin])
+				rest = rest[i-begin:]
 				continue
 			}
-			add(values[i])
-			i++
+			for range i - begin {
+				to.Null()
+			}
 		}
 	}
 	return nil

@@ -124,35 +124,61 @@ func (v *values) distinct() uint32 {
 		return 0
 	}
 	stride := max(total/samples, 1)
-	counts := make(map[int64]uint32, min(total, samples))
-	n, once, at := 0, 0, 0
+	sample := make([]int64, 0, (total+stride-1)/stride)
+	least, most, skip := int64(math.MaxInt64), int64(math.MinInt64), 0
 	for row := range v.rows {
 		if v.null(row) {
 			continue
 		}
-		if at%stride == 0 {
-			n++
-			key := int64(0)
-			if v.kind == Text {
-				key = int64(v.texts[row])
-			} else {
-				key = v.int(row)
-			}
-			counts[key]++
-			switch counts[key] {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		skip = stride - 1
+		key := int64(0)
+		if v.kind == Text {
+			key = int64(v.texts[row])
+		} else {
+			key = v.int(row)
+		}
+		sample = append(sample, key)
+		least, most = min(least, key), max(most, key)
+	}
+	n := len(sample)
+	all, once := different(sample, least, most)
+	estimate := float64(all)
+	if below := float64(n-once) + float64(once)*float64(n)/float64(total); below > 0 {
+		estimate *= float64(n) / below
+	}
+	return uint32(min(max(int(estimate+0.5), all), total))
+}
+
+// different returns how many different numbers there are, between least and most, and how many that are there once. It changes the
+// order.
+func different(numbers []int64, least, most int64) (all, once int) {
+	if width := uint64(most - least); width < uint64(8*len(numbers)) {
+		counts := make([]uint16, width+1)
+		for _, x := range numbers {
+			switch counts[x-least]++; counts[x-least] {
 			case 1:
-				once++
+				all, once = all+1, once+1
 			case 2:
 				once--
 			}
 		}
-		at++
+		return all, once
 	}
-	estimate := float64(len(counts))
-	if below := float64(n-once) + float64(once)*float64(n)/float64(total); below > 0 {
-		estimate *= float64(n) / below
+	slices.Sort(numbers)
+	for i := 0; i < len(numbers); {
+		begin := i
+		for i++; i < len(numbers) && numbers[i] == numbers[begin]; i++ {
+		}
+		all++
+		if i == begin+1 {
+			once++
+		}
 	}
-	return uint32(min(max(int(estimate+0.5), len(counts)), total))
+	return all, once
 }
 
 // The costs of a plan are those of Trace Processor's, step by step, so that SQLite joins tables in the same order, and rows

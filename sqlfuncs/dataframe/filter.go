@@ -371,19 +371,7 @@ func (v *values) arrange() []uint32 {
 			order = append(order, uint32(row))
 		}
 	}
-	byKey := func(less func(a, b uint32) int) {
-		slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(less(a, b), cmp.Compare(a, b)) })
-	}
-	switch {
-	case v.texts != nil:
-		byKey(func(a, b uint32) int { return cmp.Compare(v.texts[a], v.texts[b]) })
-	case v.f64 != nil:
-		byKey(func(a, b uint32) int { return cmp.Compare(v.f64[a], v.f64[b]) })
-	case v.i64 != nil:
-		byKey(func(a, b uint32) int { return cmp.Compare(v.i64[a], v.i64[b]) })
-	case v.i32 != nil:
-		byKey(func(a, b uint32) int { return cmp.Compare(v.i32[a], v.i32[b]) })
-	}
+	sortRows(order, sortKey{values: v})
 	v.order.Store(&order)
 	return order
 }

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // sortKey is a column to sort by.
 type sortKey struct {
 	values *values
 	desc   bool
-	ranks  *ranks // of texts
+	ranks  *ranks // of texts, which are sorted by their numbers in the pool without
 }
 
 // sort puts the rows of a selection in order. Equal rows keep theirs; NULL comes first.
@@ -36,7 +37,7 @@ func (f *Frame) sort(s *selection, orders []orderBy) error {
 		keys = keys[:len(keys)-1] // rows are in this order already
 	}
 	if !s.list {
-		rows := s.buffer[:0]
+		rows := slices.Grow(s.buffer[:0], s.len())
 		for row := s.from; row < s.to; row++ {
 			rows = append(rows, uint32(row))
 		}
@@ -58,13 +59,7 @@ func (f *Frame) sort(s *selection, orders []orderBy) error {
 		})
 		return nil
 	}
-	r := &radix{rows: s.rows, keys: make([]uint64, len(s.rows))}
-	for i := len(keys) - 1; i >= 0; i-- {
-		r.sort(keys[i])
-	}
-	if &r.rows[0] != &s.rows[0] {
-		copy(s.rows, r.rows)
-	}
+	sortRows(s.rows, keys...)
 	return nil
 }
 
@@ -172,6 +167,31 @@ type radix struct {
 	keys, spareKeys []uint64
 }
 
+// keptRoom is for how many rows room is kept.
+const keptRoom = 1 << 20
+
+// radixes have the room of earlier sorts.
+var radixes = sync.Pool{New: func() any { return new(radix) }}
+
+// sortRows sorts rows by keys.
+func sortRows(rows []uint32, keys ...sortKey) {
+	n := len(rows)
+	r := radixes.Get().(*radix)
+	r.rows, r.spareRows = rows, slices.Grow(r.spareRows[:0], n)[:n]
+	r.keys, r.spareKeys = slices.Grow(r.keys[:0], n)[:n], slices.Grow(r.spareKeys[:0], n)[:n]
+	for _, k := range slices.Backward(keys) {
+		r.sort(k)
+	}
+	if n > 0 && &r.rows[0] != &rows[0] {
+		copy(rows, r.rows)
+		r.spareRows = r.rows
+	}
+	r.rows = nil
+	if n <= keptRoom {
+		radixes.Put(r)
+	}
+}
+
 // sort sorts the rows by a key, byte by byte. Bytes in which all keys are equal take no pass.
 func (r *radix) sort(k sortKey) {
 	var same, first uint64
@@ -195,9 +215,6 @@ func (r *radix) sort(k sortKey) {
 	for shift := 0; shift < 64; shift += 8 {
 		if same>>shift&0xff == 0 {
 			continue
-		}
-		if r.spareRows == nil {
-			r.spareRows, r.spareKeys = make([]uint32, len(r.rows)), make([]uint64, len(r.rows))
 		}
 		var at [256]int
 		for _, key := range keys {
@@ -237,6 +254,8 @@ func (k *sortKey) number(row int) uint64 {
 		n = uint64(int64(v.i32[row])) ^ 1<<63
 	case v.i64 != nil:
 		n = uint64(v.i64[row]) ^ 1<<63
+	case v.kind == Text && k.ranks == nil:
+		n = uint64(v.texts[row])
 	case v.kind == Text:
 		n = uint64(k.ranks.at(v.texts[row]))
 	case v.kind == Real:
@@ -317,12 +336,12 @@ func (f *Frame) least(s *selection, o orderBy) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	k := sortKey{values: v, desc: o.desc}
+	k := sortKey{values: v, desc: o.desc, ranks: v.ranks.Load()}
 	best := s.at(0)
 	for i := 1; i < s.len(); i++ {
 		row := s.at(i)
 		var c int
-		if v.kind == Text && !v.null(row) && !v.null(best) {
+		if v.kind == Text && k.ranks == nil && !v.null(row) && !v.null(best) {
 			c = cmp.Compare(f.Pool.Text(v.texts[row]), f.Pool.Text(v.texts[best]))
 			if o.desc {
 				c = -c

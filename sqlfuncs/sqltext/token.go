@@ -56,7 +56,7 @@ func ErrorAt(pos int, format string, args ...any) error {
 
 // Tokenize splits SQL into tokens, without comments and white space. The last token is of kind End.
 func Tokenize(sql string) ([]Token, error) {
-	var tokens []Token
+	tokens := make([]Token, 0, 8+len(sql)/8)
 	for i := 0; ; {
 		before := i
 		i = skipSpace(sql, i)
@@ -76,8 +76,10 @@ func Tokenize(sql string) ([]Token, error) {
 // skipSpace returns the start of the next token.
 func skipSpace(sql string, i int) int {
 	for i < len(sql) {
-		switch {
-		case strings.IndexByte(" \t\r\n\f\v", sql[i]) >= 0:
+		switch c := sql[i]; {
+		case c > ' ' && c != '-' && c != '/':
+			return i
+		case strings.IndexByte(" \t\r\n\f\v", c) >= 0:
 			i++
 		case strings.HasPrefix(sql[i:], "--"):
 			i += lengthUntil(sql[i:], "\n")
@@ -122,15 +124,17 @@ func next(sql string, i int) (Token, error) {
 	case c == '[':
 		return delimited(sql, i, ']', Quoted)
 	}
-	for _, op := range symbols {
-		if strings.HasPrefix(sql[i:], op) {
-			return Token{Kind: Operator, Text: op, Pos: i, End: i + len(op)}, nil
+	if i+1 < len(sql) && strings.IndexByte("->|<=", sql[i+1]) >= 0 { // the second character of one of them
+		for _, op := range symbols {
+			if strings.HasPrefix(sql[i:], op) {
+				return Token{Kind: Operator, Text: op, Pos: i, End: i + len(op)}, nil
+			}
 		}
 	}
 	if strings.IndexByte("+-*/%<>=!&|~(),.;:?@#{}]^", c) < 0 {
 		return Token{}, ErrorAt(i, "unexpected character %q", c)
 	}
-	return Token{Kind: Operator, Text: string(c), Pos: i, End: i + 1}, nil
+	return Token{Kind: Operator, Text: sql[i : i+1], Pos: i, End: i + 1}, nil
 }
 
 // IsDigit reports whether c is a digit.
@@ -166,6 +170,11 @@ func isExponentSign(sql string, pos, i int) bool {
 
 // delimited reads a token between quotes. Quotes inside are doubled.
 func delimited(sql string, pos int, quote byte, k Kind) (Token, error) {
+	if n := strings.IndexByte(sql[pos+1:], quote); n >= 0 {
+		if end := pos + n + 2; end == len(sql) || sql[end] != quote || quote == ']' {
+			return Token{Kind: k, Text: sql[pos+1 : end-1], Pos: pos, End: end}, nil
+		}
+	}
 	var b strings.Builder
 	for i := pos + 1; i < len(sql); i++ {
 		if sql[i] != quote {

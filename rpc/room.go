@@ -68,38 +68,36 @@ func (r *room) leave() error {
 
 // open begins a session on the server's trace unless there is one. It leaves the turn with a place.
 func (r *room) open(ctx context.Context, turn *turns.Turn) error {
-	var s *session.Session
-	loads := 0
+	current := false
 	err := r.server.turn.exclusive(ctx, func() error {
 		err := r.server.ready(ctx)
-		loads = r.server.loads
-		if err == nil && (r.session == nil || r.loads != loads) {
-			s = r.server.session.Fork()
-		}
+		current = r.session != nil && r.loads == r.server.loads
 		return err
 	})
+	if err == nil && !current {
+		err = errors.Join(r.leave(), r.starting.exclusive(ctx, func() error { return r.start(ctx) }))
+	}
 	if err != nil {
 		return err
-	}
-	if s != nil {
-		if err := errors.Join(r.leave(), r.start(ctx, s)); err != nil {
-			return errors.Join(err, s.Close())
-		}
-		r.session, r.loads = s, loads
 	}
 	turn.Take(ctx.Done())
 	return nil
 }
 
-// start begins a session, which takes some milliseconds, when it is its turn to compute.
-func (r *room) start(ctx context.Context, s *session.Session) error {
-	return r.starting.exclusive(ctx, func() error {
-		turn := r.server.turns.New()
-		turn.Expect()
-		turn.Take(ctx.Done())
-		defer turn.Pause()
-		return s.Begin()
-	})
+// start takes the server's spare session, or begins one.
+func (r *room) start(ctx context.Context) error {
+	s, begun, loads, err := r.server.fork(ctx)
+	if err == nil && !begun {
+		if err = r.server.beginSession(ctx, s); err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	r.session, r.loads = s, loads
+	r.server.background(r.server.prepare)
+	return nil
 }
 
 // restore drops what queries have created.

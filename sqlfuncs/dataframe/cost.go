@@ -61,6 +61,12 @@ func (f *Frame) traits(i int) (*traits, error) {
 	return t, nil
 }
 
+// Warm reads a column and finds what the costs of plans depend on, so that queries need not.
+func (f *Frame) Warm(i int) error {
+	_, err := f.traits(i)
+	return err
+}
+
 // observe takes traits from values, as CREATE PERFETTO TABLE does. number says that they number the rows.
 func (t *traits) observe(pool *Pool, v *values, number bool) {
 	t.Nullable = v.nulls != nil

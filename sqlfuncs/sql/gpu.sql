@@ -189,7 +189,7 @@ GROUP BY a.rank;
 -- (until a stream goes on after an event of another; only traces with PyTorch's cuda_sync events have those), sync (from the end of the work
 -- to that of the call, id, that waited for it) or earlier (while the stream was busy with work that the step did not launch).
 CREATE OR REPLACE MACRO gpu_critical_path(step /*!, trace_id */) AS TABLE
--- Rows of the trace alone, so that only its files are read. _trace, because the argument may itself be a column with the name trace_id.
+-- Rows of the trace alone, so that only its files are read. The condition has another name, because the argument may itself be a column.
 WITH RECURSIVE _slice AS NOT MATERIALIZED (
     FROM (SELECT _s.id, _s.ts, _s.dur, _s.name, _s.track_id, _s.parent_id, _s.depth, _s.arg_set_id /*!, _s.trace_id AS _trace */ FROM slice AS _s) /*! WHERE _trace = trace_id */),
 _track AS NOT MATERIALIZED (FROM (SELECT _t.id, _t.utid /*!, _t.trace_id AS _trace */ FROM thread_track AS _t) /*! WHERE _trace = trace_id */),

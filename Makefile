@@ -28,8 +28,6 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|Derive|Documented|Flamegr
 test quick cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
-# The workspace of this module is its own.
-fleet fleet-lint fleet-unit fleet-test: export GOWORK :=
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

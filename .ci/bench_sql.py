@@ -3,7 +3,7 @@
 usage: bench_sql.py TPCONVERT TRACEGEN SHARED [SIZE]
 
 Heavy queries run on a generated JSON trace of SIZE (default 1GB, 4.7 million slices), medians of 7; 200 small ones on
-a recorded trace. Ours serves the dataset of the trace, and reads columns when a query first needs them: a first,
+a recorded trace. Ours serves the dataset of the trace, and reads most columns when a query first needs them: a first,
 unmeasured run of each query does that. Trace Processor has loaded the trace before.
 """
 

@@ -4,7 +4,7 @@ usage: bench_ui.py [-v] [-runs N] TPCONVERT SHARED FOLDER CHECKOUT [NAME...]
 
 FOLDER has, for each NAME, the recording NAME.json by .ci/ui/record.mjs and the file NAME.trace that was recorded; CHECKOUT
 has Perfetto's modules. Ours serves a dataset with Trace Processor's own rows, so that both give the same answers. Each run asks all queries of a recording in turn, over a websocket as the UI does, of a new process of either
-program: Trace Processor has loaded the trace before, ours reads columns when a query first needs them. Times are medians
+program: Trace Processor has loaded the trace before, ours reads most columns when a query first needs them. Times are medians
 of the runs. -v lists the queries that take longest here in comparison.
 """
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/distinct"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -115,7 +116,7 @@ func (v *values) apart() bool {
 // samples is the number of rows that tell how many different values there are.
 const samples = 10000
 
-// distinct estimates the number of different values that are not NULL, by those that are once in a sample.
+// distinct estimates the number of different values that are not NULL.
 func (v *values) distinct() uint32 {
 	total := v.rows
 	if v.nulls != nil {
@@ -126,12 +127,8 @@ func (v *values) distinct() uint32 {
 			}
 		}
 	}
-	if total == 0 {
-		return 0
-	}
 	stride := max(total/samples, 1)
-	sample := make([]int64, 0, (total+stride-1)/stride)
-	least, most, skip := int64(math.MaxInt64), int64(math.MinInt64), 0
+	sample, skip := make([]int64, 0, (total+stride-1)/stride), 0
 	for row := range v.rows {
 		if v.null(row) {
 			continue
@@ -141,50 +138,13 @@ func (v *values) distinct() uint32 {
 			continue
 		}
 		skip = stride - 1
-		key := int64(0)
 		if v.kind == Text {
-			key = int64(v.texts[row])
+			sample = append(sample, int64(v.texts[row]))
 		} else {
-			key = v.int(row)
-		}
-		sample = append(sample, key)
-		least, most = min(least, key), max(most, key)
-	}
-	n := len(sample)
-	all, once := different(sample, least, most)
-	estimate := float64(all)
-	if below := float64(n-once) + float64(once)*float64(n)/float64(total); below > 0 {
-		estimate *= float64(n) / below
-	}
-	return uint32(min(max(int(estimate+0.5), all), total))
-}
-
-// different returns how many different numbers there are, between least and most, and how many that are there once. It changes the
-// order.
-func different(numbers []int64, least, most int64) (all, once int) {
-	if width := uint64(most - least); width < uint64(8*len(numbers)) {
-		counts := make([]uint16, width+1)
-		for _, x := range numbers {
-			switch counts[x-least]++; counts[x-least] {
-			case 1:
-				all, once = all+1, once+1
-			case 2:
-				once--
-			}
-		}
-		return all, once
-	}
-	slices.Sort(numbers)
-	for i := 0; i < len(numbers); {
-		begin := i
-		for i++; i < len(numbers) && numbers[i] == numbers[begin]; i++ {
-		}
-		all++
-		if i == begin+1 {
-			once++
+			sample = append(sample, v.int(row))
 		}
 	}
-	return all, once
+	return distinct.Estimate(sample, total)
 }
 
 // The costs of a plan are those of Trace Processor's, step by step, so that SQLite joins tables in the same order, and rows

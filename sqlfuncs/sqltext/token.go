@@ -124,7 +124,7 @@ func next(sql string, i int) (Token, error) {
 	case c == '[':
 		return delimited(sql, i, ']', Quoted)
 	}
-	if i+1 < len(sql) && strings.IndexByte("->|<=", sql[i+1]) >= 0 { // the second character of one of them
+	if i+1 < len(sql) && strings.IndexByte(">|<=", sql[i+1]) >= 0 { // the second character of one of them
 		for _, op := range symbols {
 			if strings.HasPrefix(sql[i:], op) {
 				return Token{Kind: Operator, Text: op, Pos: i, End: i + len(op)}, nil

@@ -86,12 +86,7 @@ func (r *room) open(ctx context.Context, turn *turns.Turn) error {
 
 // start takes the server's spare session, or begins one.
 func (r *room) start(ctx context.Context) error {
-	s, begun, loads, err := r.server.fork(ctx)
-	if err == nil && !begun {
-		if err = r.server.beginSession(ctx, s); err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}
+	s, loads, err := r.server.fork(ctx)
 	if err != nil {
 		return err
 	}

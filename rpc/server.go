@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 )
@@ -87,81 +86,6 @@ func New(o Options, s *session.Session, name string) *Server {
 		server.background(func() { server.warm(data) })
 	}
 	return server
-}
-
-// background runs what Close waits for as for a room.
-func (s *Server) background(do func()) {
-	s.rooms.Add(1)
-	go func() {
-		defer s.rooms.Add(-1)
-		do()
-	}()
-}
-
-// warm reads tables before queries need them. It takes turns with sessions that begin, so that a processor is left.
-func (s *Server) warm(data *tables.Dataset) {
-	turn := s.turns.New()
-	turn.Lengthen()
-	data.Warm(func(read func()) {
-		_ = s.starting.exclusive(context.Background(), func() error {
-			turn.Take(nil)
-			read()
-			turn.Pause()
-			return nil
-		})
-	})
-	_ = data.Close() // of files that were only read
-}
-
-// fork returns a session on the trace, and which of the server's traces that is. It has begun if it was the spare one.
-func (s *Server) fork(ctx context.Context) (fork *session.Session, begun bool, loads int, err error) {
-	err = s.turn.exclusive(ctx, func() error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		if fork, s.spare, loads = s.spare, nil, s.loads; fork != nil {
-			begun = true
-		} else {
-			fork = s.session.Fork()
-		}
-		return nil
-	})
-	return fork, begun, loads, err
-}
-
-// beginSession begins a session, which takes some milliseconds, when it is its turn to compute.
-func (s *Server) beginSession(ctx context.Context, of *session.Session) error {
-	turn := s.turns.New()
-	turn.Expect()
-	turn.Take(ctx.Done())
-	defer turn.Pause()
-	return of.Begin()
-}
-
-// prepare begins a spare session for the next client. One that comes meanwhile waits for it.
-func (s *Server) prepare() {
-	ctx := context.Background()
-	_ = s.starting.exclusive(ctx, func() error {
-		var next *session.Session
-		loads := 0
-		_ = s.turn.exclusive(ctx, func() error {
-			if s.state == loaded && s.failed == nil && s.session != nil && s.spare == nil {
-				next, loads = s.session.Fork(), s.loads
-			}
-			return nil
-		})
-		if next == nil {
-			return nil
-		}
-		err := s.beginSession(ctx, next)
-		return s.turn.exclusive(ctx, func() error {
-			if err != nil || loads != s.loads {
-				return next.Close()
-			}
-			s.spare = next
-			return nil
-		})
-	})
 }
 
 // Clients is the number of pages and programs that are connected.

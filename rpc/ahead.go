@@ -1,0 +1,89 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// background runs what Close waits for as for a room.
+func (s *Server) background(do func()) {
+	s.rooms.Add(1)
+	go func() {
+		defer s.rooms.Add(-1)
+		do()
+	}()
+}
+
+// warm reads tables before queries need them. It takes turns with sessions that begin, so that a processor is left.
+func (s *Server) warm(data *tables.Dataset) {
+	turn := s.turns.New()
+	turn.Lengthen()
+	data.Warm(func(read func()) {
+		_ = s.starting.exclusive(context.Background(), func() error {
+			turn.Take(nil)
+			read()
+			turn.Pause()
+			return nil
+		})
+	})
+	_ = data.Close() // of files that were only read
+}
+
+// fork returns a session on the trace that has begun, the spare one if there is one, and which of the server's traces that is.
+func (s *Server) fork(ctx context.Context) (fork *session.Session, loads int, err error) {
+	begun := false
+	err = s.turn.exclusive(ctx, func() error {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		fork, s.spare, loads = s.spare, nil, s.loads
+		if begun = fork != nil; !begun {
+			fork = s.session.Fork()
+		}
+		return nil
+	})
+	if err == nil && !begun {
+		if err = s.beginSession(ctx, fork); err != nil {
+			err = errors.Join(err, fork.Close())
+		}
+	}
+	return fork, loads, err
+}
+
+// beginSession begins a session, which takes some milliseconds, when it is its turn to compute.
+func (s *Server) beginSession(ctx context.Context, of *session.Session) error {
+	turn := s.turns.New()
+	turn.Expect()
+	turn.Take(ctx.Done())
+	defer turn.Pause()
+	return of.Begin()
+}
+
+// prepare begins a spare session for the next client. One that comes meanwhile waits for it.
+func (s *Server) prepare() {
+	ctx := context.Background()
+	_ = s.starting.exclusive(ctx, func() error {
+		var next *session.Session
+		loads := 0
+		_ = s.turn.exclusive(ctx, func() error {
+			if s.state == loaded && s.failed == nil && s.session != nil && s.spare == nil {
+				next, loads = s.session.Fork(), s.loads
+			}
+			return nil
+		})
+		if next == nil {
+			return nil
+		}
+		err := s.beginSession(ctx, next)
+		return s.turn.exclusive(ctx, func() error {
+			if err != nil || loads != s.loads {
+				return next.Close()
+			}
+			s.spare = next
+			return nil
+		})
+	})
+}

@@ -109,17 +109,17 @@ func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Session, error) {
 	}
 	data := tables.NewDataset(tables.FileOpener(files.Files))
 	data.TraceID = files.TraceID
-	session, err := perfettosql.New(data, perfettosql.Options{Modules: modules})
+	engine, err := perfettosql.New(data, perfettosql.Options{Modules: modules})
 	if err != nil {
 		return nil, errors.Join(err, data.Close())
 	}
-	return &Session{session, data}, nil
+	return &Session{engine, data}, nil
 }
 
 // Session runs PerfettoSQL on a trace. What a statement creates is there for later ones. One goroutine may use it at a time.
 type Session struct {
-	session *perfettosql.Session
-	data    *tables.Dataset
+	engine *perfettosql.Engine
+	data   *tables.Dataset
 }
 
 // Row is a row of a query.
@@ -136,7 +136,7 @@ var errStop = errors.New("stop")
 func (s *Session) Query(ctx context.Context, text string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		stopped := false
-		err := s.session.Run(ctx, text, func(rows *perfettosql.Rows) error {
+		err := s.engine.Run(ctx, text, func(rows *perfettosql.Rows) error {
 			columns := rows.Columns()
 			for {
 				if more, err := rows.Next(); err != nil || !more {
@@ -158,4 +158,4 @@ func (s *Session) Query(ctx context.Context, text string) iter.Seq2[Row, error] 
 }
 
 // Close ends the session.
-func (s *Session) Close() error { return errors.Join(s.session.Close(), s.data.Close()) }
+func (s *Session) Close() error { return errors.Join(s.engine.Close(), s.data.Close()) }

@@ -21,45 +21,45 @@ func isMacroDefinition(tokens []sqltext.Token) bool {
 }
 
 // createPerfetto runs a statement that begins with CREATE if it is PerfettoSQL's, and reports whether it is.
-func (s *Session) createPerfetto(sql string, tokens []sqltext.Token) (bool, error) {
+func (e *Engine) createPerfetto(sql string, tokens []sqltext.Token) (bool, error) {
 	c, err := parseCreate(sql, tokens)
 	if c == nil || err != nil {
 		return false, err
 	}
-	return true, s.created(c)
+	return true, e.created(c)
 }
 
 // create runs a CREATE statement of PerfettoSQL.
-func (s *Session) create(sql string, tokens []sqltext.Token) error {
+func (e *Engine) create(sql string, tokens []sqltext.Token) error {
 	c, err := parseCreate(sql, tokens)
 	if err != nil {
 		return err
 	}
-	return s.created(c)
+	return e.created(c)
 }
 
-func (s *Session) created(c *creation) error {
+func (e *Engine) created(c *creation) error {
 	switch c.what {
 	case "TABLE":
-		return s.createTable(c)
+		return e.createTable(c)
 	case "VIEW":
-		return s.createView(c)
+		return e.createView(c)
 	case "INDEX":
-		return s.createIndex(c)
+		return e.createIndex(c)
 	case "MACRO":
 		name := strings.ToLower(c.name)
-		if s.macros[name] != nil && !c.replace {
+		if e.macros[name] != nil && !c.replace {
 			return sqltext.ErrorAt(c.at, "macro %s exists already", c.name)
 		}
-		s.macros[name] = c.macro
+		e.macros[name] = c.macro
 		return nil
 	}
-	return s.createFunction(c)
+	return e.createFunction(c)
 }
 
 // prepare compiles the query in a CREATE statement.
-func (s *Session) prepare(c *creation) (*sqlite.Stmt, error) {
-	stmt, rest, err := s.compile(c.body)
+func (e *Engine) prepare(c *creation) (*sqlite.Stmt, error) {
+	stmt, rest, err := e.compile(c.body)
 	if err != nil {
 		return nil, failed(err, c.bodyAt)
 	}
@@ -105,8 +105,8 @@ func columnNames(c *creation, stmt *sqlite.Stmt) ([]string, error) {
 	return names, nil
 }
 
-func (s *Session) createTable(c *creation) error {
-	stmt, err := s.prepare(c)
+func (e *Engine) createTable(c *creation) error {
+	stmt, err := e.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Session) createTable(c *creation) error {
 		}
 		kinds[slices.Index(names, a.name)] = kind
 	}
-	rows := dataframe.NewCollector(s.pool, names, kinds)
+	rows := dataframe.NewCollector(e.pool, names, kinds)
 	stmt.ReadAhead()
 	for {
 		more, err := stmt.Step()
@@ -140,35 +140,35 @@ func (s *Session) createTable(c *creation) error {
 	stmt.Close()
 	f := rows.Frame()
 	f.Number("_auto_id")
-	return s.addTable(c.name, c.replace, c.at, f)
+	return e.addTable(c.name, c.replace, c.at, f)
 }
 
 // addTable makes a frame a table.
-func (s *Session) addTable(name string, replace bool, at int, f *dataframe.Frame) error {
-	s.pending = f
-	defer func() { s.pending = nil }()
-	return failed(s.replacing("TABLE", name, replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(name), frameModule)), at)
+func (e *Engine) addTable(name string, replace bool, at int, f *dataframe.Frame) error {
+	e.pending = f
+	defer func() { e.pending = nil }()
+	return failed(e.replacing("TABLE", name, replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(name), frameModule)), at)
 }
 
 // replacing runs a statement that creates an object, in place of the one of its name if replace is set. If it fails, the old
 // object stays.
-func (s *Session) replacing(what, name string, replace bool, create string) error {
+func (e *Engine) replacing(what, name string, replace bool, create string) error {
 	if !replace {
-		return s.db.Exec(create)
+		return e.db.Exec(create)
 	}
-	old := s.tables[strings.ToLower(name)]
-	if err := s.db.Exec("SAVEPOINT replacing; DROP " + what + " IF EXISTS " + sqltext.QuoteName(name) + ";" + create + "; RELEASE replacing"); err != nil {
-		_ = s.db.Exec("ROLLBACK TO replacing; RELEASE replacing")
+	old := e.tables[strings.ToLower(name)]
+	if err := e.db.Exec("SAVEPOINT replacing; DROP " + what + " IF EXISTS " + sqltext.QuoteName(name) + ";" + create + "; RELEASE replacing"); err != nil {
+		_ = e.db.Exec("ROLLBACK TO replacing; RELEASE replacing")
 		if old != nil {
-			s.tables[strings.ToLower(name)] = old
+			e.tables[strings.ToLower(name)] = old
 		}
 		return err
 	}
 	return nil
 }
 
-func (s *Session) createView(c *creation) error {
-	stmt, err := s.prepare(c)
+func (e *Engine) createView(c *creation) error {
+	stmt, err := e.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,11 @@ func (s *Session) createView(c *creation) error {
 		}
 	}
 	stmt.Close()
-	return failed(s.replacing("VIEW", c.name, c.replace, "CREATE VIEW "+sqltext.QuoteName(c.name)+" AS "+c.body), c.at)
+	return failed(e.replacing("VIEW", c.name, c.replace, "CREATE VIEW "+sqltext.QuoteName(c.name)+" AS "+c.body), c.at)
 }
 
-func (s *Session) createIndex(c *creation) error {
-	for name, f := range s.tables {
+func (e *Engine) createIndex(c *creation) error {
+	for name, f := range e.tables {
 		if f.HasIndex(c.name) {
 			if !c.replace {
 				return sqltext.ErrorAt(c.at, "index %s exists already, of table %s", c.name, name)
@@ -191,7 +191,7 @@ func (s *Session) createIndex(c *creation) error {
 			f.DropIndex(c.name)
 		}
 	}
-	f := s.tables[strings.ToLower(c.on)]
+	f := e.tables[strings.ToLower(c.on)]
 	if f == nil {
 		return sqltext.ErrorAt(c.at, "CREATE PERFETTO INDEX %s: there is no table %s of CREATE PERFETTO TABLE", c.name, c.on)
 	}
@@ -207,7 +207,7 @@ func (s *Session) createIndex(c *creation) error {
 }
 
 // drop runs DROP PERFETTO INDEX name.
-func (s *Session) drop(sql string, tokens []sqltext.Token) error {
+func (e *Engine) drop(sql string, tokens []sqltext.Token) error {
 	r := &reader{source: sql, tokens: tokens}
 	if !r.accept("DROP", "PERFETTO", "INDEX") {
 		r.at = 2
@@ -217,7 +217,7 @@ func (s *Session) drop(sql string, tokens []sqltext.Token) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range s.tables {
+	for _, f := range e.tables {
 		if f.DropIndex(name.Text) {
 			return nil
 		}

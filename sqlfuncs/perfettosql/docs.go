@@ -28,12 +28,12 @@ var objectColumns = func() (all []dataframe.Spec) {
 }()
 
 // defineDocs defines the function of the objects that modules define. They are read at its first call.
-func (s *Session) defineDocs() error {
+func (e *Engine) defineDocs() error {
 	const name = "__intrinsic_stdlib_objects"
 	var all *dataframe.Frame
 	f := &dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
 		if all == nil {
-			objects, err := readObjects(s.pool, s.options.Modules)
+			objects, err := readObjects(e.pool, e.options.Modules)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -41,7 +41,7 @@ func (s *Session) defineDocs() error {
 		}
 		return all, nil
 	}}
-	return f.Define(s.db)
+	return f.Define(e.db)
 }
 
 // readObjects returns the modules, each followed by its objects. There are none without modules.

@@ -10,20 +10,20 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
-// defineEffects defines the functions that change the session: those of the time before CREATE PERFETTO ....
-func (s *Session) defineEffects() error {
+// defineEffects defines the functions that change the engine: those of the time before CREATE PERFETTO ....
+func (e *Engine) defineEffects() error {
 	for _, f := range []struct {
 		name string
 		args int
 		call func(args []sqlite.Value) error
 	}{
-		{"create_function", 3, s.callCreateFunction},
-		{"create_view_function", 3, s.callCreateView},
-		{"experimental_memoize", 1, func(args []sqlite.Value) error { return s.memoize(args[0].Text()) }},
-		{"import", 1, func(args []sqlite.Value) error { return s.includeModule(args[0].Text()) }},
-		{"run_metric", -1, s.callRunMetric},
+		{"create_function", 3, e.callCreateFunction},
+		{"create_view_function", 3, e.callCreateView},
+		{"experimental_memoize", 1, func(args []sqlite.Value) error { return e.memoize(args[0].Text()) }},
+		{"import", 1, func(args []sqlite.Value) error { return e.includeModule(args[0].Text()) }},
+		{"run_metric", -1, e.callRunMetric},
 	} {
-		err := s.db.Function(f.name, f.args, sqlite.DirectOnly, func(c sqlite.Context, args []sqlite.Value) error {
+		err := e.db.Function(f.name, f.args, sqlite.DirectOnly, func(c sqlite.Context, args []sqlite.Value) error {
 			for i, a := range args {
 				if a.Type() != sqlite.TextOf && f.args > 0 {
 					return fmt.Errorf("%s: argument %d must be text", strings.ToUpper(f.name), i+1)
@@ -43,28 +43,28 @@ func (s *Session) defineEffects() error {
 }
 
 // callCreateFunction runs CREATE_FUNCTION('name(a INT)', 'INT', 'SELECT ...').
-func (s *Session) callCreateFunction(args []sqlite.Value) error {
-	return s.run("CREATE OR REPLACE PERFETTO FUNCTION "+args[0].Text()+" RETURNS "+args[1].Text()+" AS "+args[2].Text(), nil, false)
+func (e *Engine) callCreateFunction(args []sqlite.Value) error {
+	return e.run("CREATE OR REPLACE PERFETTO FUNCTION "+args[0].Text()+" RETURNS "+args[1].Text()+" AS "+args[2].Text(), nil, false)
 }
 
 // callCreateView runs CREATE_VIEW_FUNCTION('name(a INT)', 'x INT, y STRING', 'SELECT ...').
-func (s *Session) callCreateView(args []sqlite.Value) error {
-	return s.run("CREATE OR REPLACE PERFETTO FUNCTION "+args[0].Text()+" RETURNS TABLE("+args[1].Text()+") AS "+args[2].Text(), nil, false)
+func (e *Engine) callCreateView(args []sqlite.Value) error {
+	return e.run("CREATE OR REPLACE PERFETTO FUNCTION "+args[0].Text()+" RETURNS TABLE("+args[1].Text()+") AS "+args[2].Text(), nil, false)
 }
 
 // placeholder matches the places in a template for the arguments of RUN_METRIC.
 var placeholder = regexp.MustCompile(`\{\{\s*(\w*)\s*\}\}`)
 
 // callRunMetric runs the statements of a template. The first argument is its file; names and values for placeholders follow.
-func (s *Session) callRunMetric(args []sqlite.Value) error {
-	if s.options.Metrics == nil {
+func (e *Engine) callRunMetric(args []sqlite.Value) error {
+	if e.options.Metrics == nil {
 		return fmt.Errorf("RUN_METRIC: --stdlib must name a checkout of Perfetto, which has the templates")
 	}
 	if len(args)%2 == 0 {
 		return fmt.Errorf("RUN_METRIC: want a template, and names and values")
 	}
 	file := args[0].Text()
-	source, err := s.options.Metrics.Template(file)
+	source, err := e.options.Metrics.Template(file)
 	if err != nil {
 		return fmt.Errorf("RUN_METRIC: %w", err)
 	}
@@ -89,7 +89,7 @@ func (s *Session) callRunMetric(args []sqlite.Value) error {
 		return fmt.Errorf("RUN_METRIC: %s: %w", file, err)
 	}
 	for _, one := range statements {
-		if err := s.run(one.Text, nil, false); err != nil {
+		if err := e.run(one.Text, nil, false); err != nil {
 			return fmt.Errorf("%s, line %d: %w", file, 1+strings.Count(source[:one.Pos], "\n"), err)
 		}
 	}
@@ -97,17 +97,17 @@ func (s *Session) callRunMetric(args []sqlite.Value) error {
 }
 
 // defineMetrics defines the functions that build the messages of metrics, once a statement calls one: there are hundreds.
-func (s *Session) defineMetrics() error {
-	if s.built || s.options.Metrics == nil {
+func (e *Engine) defineMetrics() error {
+	if e.built || e.options.Metrics == nil {
 		return nil
 	}
-	s.built = true
-	names, err := s.options.Metrics.Functions()
+	e.built = true
+	names, err := e.options.Metrics.Functions()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		err := s.db.Function(name, -1, 0, func(c sqlite.Context, args []sqlite.Value) error {
+		err := e.db.Function(name, -1, 0, func(c sqlite.Context, args []sqlite.Value) error {
 			values := make([]any, len(args))
 			for i, a := range args {
 				values[i] = a.Any()
@@ -121,7 +121,7 @@ func (s *Session) defineMetrics() error {
 					}
 				}
 			}
-			b, err := s.options.Metrics.Build(name, values)
+			b, err := e.options.Metrics.Build(name, values)
 			if err == nil {
 				c.Blob(b)
 			}

@@ -14,7 +14,7 @@ const maxRecursion = 20_000
 
 // created is a function of CREATE PERFETTO FUNCTION that gives a value.
 type created struct {
-	session *Session
+	engine  *Engine
 	name    string
 	args    []argument
 	sql     string
@@ -24,7 +24,7 @@ type created struct {
 	memo    *memo // of EXPERIMENTAL_MEMOIZE, or nil
 }
 
-// key returns the key of a function in Session.functions.
+// key returns the key of a function in Engine.functions.
 func key(name string, args int) string { return fmt.Sprintf("%s/%d", strings.ToLower(name), args) }
 
 // close releases the statements of a function.
@@ -35,34 +35,34 @@ func (f *created) close() {
 	f.stmts = nil
 }
 
-func (s *Session) createFunction(c *creation) error {
+func (e *Engine) createFunction(c *creation) error {
 	n := len(c.args)
 	if n > 0 && c.args[n-1].variadic {
 		n = -1
 	}
 	if c.delegate != "" {
-		return s.delegate(c, n)
+		return e.delegate(c, n)
 	}
 	if c.table {
-		return s.createTableFunction(c)
+		return e.createTableFunction(c)
 	}
-	old := s.functions[key(c.name, n)]
+	old := e.functions[key(c.name, n)]
 	switch {
-	case old == nil && s.db.Defined(c.name, n):
+	case old == nil && e.db.Defined(c.name, n):
 		return sqltext.ErrorAt(c.at, "function %s of %d arguments is built in", c.name, n)
 	case old != nil && !c.replace && old.stmts != nil:
 		return sqltext.ErrorAt(c.at, "function %s of %d arguments exists already", c.name, n)
 	}
-	f := &created{session: s, name: c.name, args: c.args, sql: c.body}
+	f := &created{engine: e, name: c.name, args: c.args, sql: c.body}
 	// The function is defined before its body is compiled, which may call it.
 	if old != nil { // SQLite cannot redefine a function while a statement runs
 		old.close()
 		*old = *f
 		f = old
-	} else if err := s.addFunction(f); err != nil {
+	} else if err := e.addFunction(f); err != nil {
 		return err
 	}
-	stmt, err := s.prepare(c)
+	stmt, err := e.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -79,17 +79,17 @@ func parameters(stmt *sqlite.Stmt, args []argument) []int32 {
 	return stmt.Numbers(names)
 }
 
-func (s *Session) addFunction(f *created) error {
-	s.functions[key(f.name, len(f.args))] = f
-	return s.db.Function(f.name, len(f.args), sqlite.Deterministic, f.call)
+func (e *Engine) addFunction(f *created) error {
+	e.functions[key(f.name, len(f.args))] = f
+	return e.db.Function(f.name, len(f.args), sqlite.Deterministic, f.call)
 }
 
 // delegate gives a function another name.
-func (s *Session) delegate(c *creation, n int) error {
-	if old := s.functions[key(c.name, n)]; (old != nil || s.db.Defined(c.name, n)) && !c.replace && !strings.EqualFold(c.name, c.delegate) {
+func (e *Engine) delegate(c *creation, n int) error {
+	if old := e.functions[key(c.name, n)]; (old != nil || e.db.Defined(c.name, n)) && !c.replace && !strings.EqualFold(c.name, c.delegate) {
 		return sqltext.ErrorAt(c.at, "function %s of %d arguments exists already", c.name, n)
 	}
-	if err := s.db.Alias(c.name, c.delegate, n); err != nil {
+	if err := e.db.Alias(c.name, c.delegate, n); err != nil {
 		return sqltext.ErrorAt(c.at, "CREATE PERFETTO FUNCTION %s: there is no function %s of %d arguments to delegate to", c.name, c.delegate, n)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (f *created) run(start func(*sqlite.Stmt) (bool, error), result func(sqlite
 		return fmt.Errorf("%s calls itself more than %d times deep", f.name, maxRecursion)
 	}
 	if f.depth == len(f.stmts) {
-		stmt, _, err := f.session.db.Prepare(f.sql)
+		stmt, _, err := f.engine.db.Prepare(f.sql)
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ const functionModule = "runtime_table_function"
 
 // tableFunction is a function of CREATE PERFETTO FUNCTION that gives rows, as a virtual table.
 type tableFunction struct {
-	session *Session
+	engine  *Engine
 	name    string
 	args    []argument
 	columns []argument
@@ -195,8 +195,8 @@ func (f *tableFunction) declaration() string {
 	return b.String()
 }
 
-func (s *Session) createTableFunction(c *creation) error {
-	stmt, err := s.prepare(c)
+func (e *Engine) createTableFunction(c *creation) error {
+	stmt, err := e.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -223,12 +223,12 @@ func (s *Session) createTableFunction(c *creation) error {
 		}
 	}
 	name := strings.ToLower(c.name)
-	old := s.calls[name]
-	s.waiting = &tableFunction{session: s, name: c.name, args: c.args, columns: c.columns, sql: c.body, numbers: parameters(stmt, c.args), spare: stmt}
-	defer func() { s.waiting = nil }()
-	if err := s.replacing("TABLE", c.name, c.replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(c.name), functionModule)); err != nil {
+	old := e.calls[name]
+	e.waiting = &tableFunction{engine: e, name: c.name, args: c.args, columns: c.columns, sql: c.body, numbers: parameters(stmt, c.args), spare: stmt}
+	defer func() { e.waiting = nil }()
+	if err := e.replacing("TABLE", c.name, c.replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(c.name), functionModule)); err != nil {
 		stmt.Close()
-		s.calls[name] = old
+		e.calls[name] = old
 		return failed(err, c.at)
 	}
 	if old != nil {
@@ -291,7 +291,7 @@ func (c *functionCursor) Close() {
 func (c *functionCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	if c.stmt == nil {
 		var err error
-		if c.stmt, _, err = c.of.session.db.Prepare(c.of.sql); err != nil {
+		if c.stmt, _, err = c.of.engine.db.Prepare(c.of.sql); err != nil {
 			return inside(c.of.name, err)
 		}
 	}

@@ -31,7 +31,7 @@ func isOwn(name string) bool {
 }
 
 // include runs INCLUDE PERFETTO MODULE name.
-func (s *Session) include(sql string, tokens []sqltext.Token) error {
+func (e *Engine) include(sql string, tokens []sqltext.Token) error {
 	r := &reader{source: sql, tokens: tokens}
 	if !r.accept("INCLUDE", "PERFETTO", "MODULE") {
 		r.at = 2
@@ -42,33 +42,33 @@ func (s *Session) include(sql string, tokens []sqltext.Token) error {
 	for r.peek().Kind != sqltext.End {
 		name.WriteString(r.next().Text)
 	}
-	if err := s.includeModule(name.String()); err != nil {
+	if err := e.includeModule(name.String()); err != nil {
 		return &sqltext.Error{Pos: at, Message: err.Error(), Cause: err}
 	}
 	return nil
 }
 
 // includeModule runs a module, or all modules below a.b for a.b.*, unless they were included before.
-func (s *Session) includeModule(name string) error {
+func (e *Engine) includeModule(name string) error {
 	if strings.HasPrefix(name, "prelude.") {
 		return nil
 	}
-	if s.options.Modules == nil && !isOwn(name) {
+	if e.options.Modules == nil && !isOwn(name) {
 		return fmt.Errorf("module %s: --stdlib must name a folder of Perfetto's modules, or \"tpconvert stdlib fetch\" download them", name)
 	}
 	path := strings.ReplaceAll(name, ".", "/")
 	if folder, all := strings.CutSuffix(path, "*"); all {
-		return s.includeAll(strings.Trim(folder, "/"))
+		return e.includeAll(strings.Trim(folder, "/"))
 	}
-	if slices.Contains(s.including, name) {
-		return fmt.Errorf("module %s includes itself, by %s", name, strings.Join(s.including, " and "))
+	if slices.Contains(e.including, name) {
+		return fmt.Errorf("module %s includes itself, by %s", name, strings.Join(e.including, " and "))
 	}
-	if failed, again := s.included[name]; again {
+	if failed, again := e.included[name]; again {
 		return failed
 	}
 	source, err := []byte(nil), fs.ErrNotExist
-	if s.options.Modules != nil {
-		source, err = fs.ReadFile(s.options.Modules, path+".sql")
+	if e.options.Modules != nil {
+		source, err = fs.ReadFile(e.options.Modules, path+".sql")
 	}
 	if err != nil {
 		source, err = fs.ReadFile(ownModules, path+".sql")
@@ -76,23 +76,23 @@ func (s *Session) includeModule(name string) error {
 	if err != nil {
 		return fmt.Errorf("there is no module %s in the folder of --stdlib", name)
 	}
-	s.including = append(s.including, name)
-	err = s.runModule(name, string(source))
-	s.including = s.including[:len(s.including)-1]
-	s.included[name] = err
+	e.including = append(e.including, name)
+	err = e.runModule(name, string(source))
+	e.including = e.including[:len(e.including)-1]
+	e.included[name] = err
 	return err
 }
 
-func (s *Session) includeAll(folder string) error {
+func (e *Engine) includeAll(folder string) error {
 	if folder == "" {
 		folder = "."
 	}
-	return fs.WalkDir(s.options.Modules, folder, func(path string, e fs.DirEntry, err error) error {
+	return fs.WalkDir(e.options.Modules, folder, func(path string, entry fs.DirEntry, err error) error {
 		name, module := strings.CutSuffix(path, ".sql")
-		if err != nil || e.IsDir() || !module {
+		if err != nil || entry.IsDir() || !module {
 			return err
 		}
-		if err = s.includeModule(strings.ReplaceAll(name, "/", ".")); errors.Is(err, functions.ErrNoCurves) {
+		if err = e.includeModule(strings.ReplaceAll(name, "/", ".")); errors.Is(err, functions.ErrNoCurves) {
 			return nil // who includes all does not ask for this one; alone, it fails
 		}
 		return err
@@ -100,13 +100,13 @@ func (s *Session) includeAll(folder string) error {
 }
 
 // runModule runs the statements of a module.
-func (s *Session) runModule(name, source string) error {
+func (e *Engine) runModule(name, source string) error {
 	statements, err := sqltext.Split(source)
 	if err != nil {
 		return fmt.Errorf("module %s: %w", name, err)
 	}
 	for _, one := range statements {
-		err := s.run(one.Text, func(*Rows) error { return fmt.Errorf("a module cannot give rows") }, false)
+		err := e.run(one.Text, func(*Rows) error { return fmt.Errorf("a module cannot give rows") }, false)
 		if err != nil {
 			err = shifted(err, one.Pos)
 			pos := one.Pos

@@ -6,18 +6,18 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-// limit bounds what statements may do: they work in memory on the tables of the session, and cannot reach files or change the
+// limit bounds what statements may do: they work in memory on the tables of the engine, and cannot reach files or change the
 // process.
-func (s *Session) limit() error {
+func (e *Engine) limit() error {
 	for name, args := range undefined {
-		if err := s.db.Undefine(name, args); err != nil {
+		if err := e.db.Undefine(name, args); err != nil {
 			return err
 		}
 	}
-	s.db.Limit(sqlite.LimitLength, 256<<20)
-	s.db.Limit(sqlite.LimitSQLLength, maxExpansion)
-	s.db.Limit(sqlite.LimitAttached, 0)
-	s.db.Authorize(func(a sqlite.Action, first, second string) bool {
+	e.db.Limit(sqlite.LimitLength, 256<<20)
+	e.db.Limit(sqlite.LimitSQLLength, maxExpansion)
+	e.db.Limit(sqlite.LimitAttached, 0)
+	e.db.Authorize(func(a sqlite.Action, first, second string) bool {
 		switch a {
 		case sqlite.Attach, sqlite.Detach:
 			return false

@@ -63,14 +63,14 @@ const (
 )
 
 // expand replaces the macro calls of a statement.
-func (s *Session) expand(source string, tokens []sqltext.Token) (*expansion, error) {
+func (e *Engine) expand(source string, tokens []sqltext.Token) (*expansion, error) {
 	x := &expansion{}
 	from := 0
 	for i := 0; i < len(tokens); i++ {
 		if !isCall(tokens, i) {
 			continue
 		}
-		text, next, err := s.callMacro(source, tokens, i, 0)
+		text, next, err := e.callMacro(source, tokens, i, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func isCall(tokens []sqltext.Token, i int) bool {
 }
 
 // callMacro returns the expansion of a call, and the token at its end.
-func (s *Session) callMacro(source string, tokens []sqltext.Token, i, depth int) (text string, closing int, err error) {
+func (e *Engine) callMacro(source string, tokens []sqltext.Token, i, depth int) (text string, closing int, err error) {
 	call := tokens[i]
 	if depth > maxDepth {
 		return "", 0, sqltext.ErrorAt(call.Pos, "macros call each other in a cycle")
@@ -100,11 +100,11 @@ func (s *Session) callMacro(source string, tokens []sqltext.Token, i, depth int)
 	if closing < 0 {
 		return "", 0, sqltext.ErrorAt(call.Pos, "unterminated call of macro %s", call.Text)
 	}
-	body, err := s.expandCall(call, args)
+	body, err := e.expandCall(call, args)
 	if err != nil {
 		return "", 0, err
 	}
-	text, err = s.expandText(body, depth+1)
+	text, err = e.expandText(body, depth+1)
 	if err != nil {
 		return "", 0, &sqltext.Error{Pos: call.Pos, Message: err.Error(), Cause: err}
 	}
@@ -112,7 +112,7 @@ func (s *Session) callMacro(source string, tokens []sqltext.Token, i, depth int)
 }
 
 // expandText replaces the macro calls in a macro's text.
-func (s *Session) expandText(text string, depth int) (string, error) {
+func (e *Engine) expandText(text string, depth int) (string, error) {
 	if !strings.Contains(text, "!") {
 		return text, nil
 	}
@@ -126,7 +126,7 @@ func (s *Session) expandText(text string, depth int) (string, error) {
 		if !isCall(tokens, i) {
 			continue
 		}
-		inner, closing, err := s.callMacro(text, tokens, i, depth)
+		inner, closing, err := e.callMacro(text, tokens, i, depth)
 		if err != nil {
 			return "", err
 		}
@@ -179,7 +179,7 @@ var appliers = map[string]struct {
 }
 
 // expandCall returns a macro's body with its arguments.
-func (s *Session) expandCall(call sqltext.Token, args []string) (string, error) {
+func (e *Engine) expandCall(call sqltext.Token, args []string) (string, error) {
 	name := strings.ToLower(call.Text)
 	if a, ok := appliers[name]; ok {
 		return apply(call, args, a.joiner, a.first)
@@ -187,7 +187,7 @@ func (s *Session) expandCall(call sqltext.Token, args []string) (string, error) 
 	if (name == "__intrinsic_stringify" || name == "__intrinsic_stringify_ignore_table") && len(args) == 1 {
 		return "'" + args[0] + "'", nil
 	}
-	m := s.macros[name]
+	m := e.macros[name]
 	if m == nil {
 		return "", sqltext.ErrorAt(call.Pos, "there is no macro %s", call.Text)
 	}

@@ -24,8 +24,8 @@ const (
 )
 
 // memoize makes a function remember its values.
-func (s *Session) memoize(name string) error {
-	f := s.functions[key(name, 1)]
+func (e *Engine) memoize(name string) error {
+	f := e.functions[key(name, 1)]
 	if f == nil {
 		return fmt.Errorf("EXPERIMENTAL_MEMOIZE: there is no function %s of one integer made by CREATE PERFETTO FUNCTION", name)
 	}

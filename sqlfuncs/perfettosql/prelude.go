@@ -15,13 +15,13 @@ var prelude embed.FS
 // lazyPrelude is the file of statements that run when a statement first names what they define.
 const lazyPrelude = "prelude/lazy.sql"
 
-// runPrelude defines what every session has. Its queries are compiled when they are first used.
-func (s *Session) runPrelude() error {
+// runPrelude defines what every engine has. Its queries are compiled when they are first used.
+func (e *Engine) runPrelude() error {
 	paths, err := fs.Glob(prelude, "prelude/*.sql")
 	if err != nil {
 		return err
 	}
-	if err := s.db.Exec("BEGIN"); err != nil {
+	if err := e.db.Exec("BEGIN"); err != nil {
 		return err
 	}
 	for _, path := range append([]string{lazyPrelude}, paths...) {
@@ -34,16 +34,16 @@ func (s *Session) runPrelude() error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		for _, one := range statements {
-			if err := s.predefine(one.Text, path == lazyPrelude); err != nil {
+			if err := e.predefine(one.Text, path == lazyPrelude); err != nil {
 				return fmt.Errorf("%s: %s: %w", path, strings.SplitN(one.Text, "\n", 2)[0], err)
 			}
 		}
 	}
-	return s.db.Exec("COMMIT")
+	return e.db.Exec("COMMIT")
 }
 
 // predefine runs a statement of the prelude, or keeps it until its object is named.
-func (s *Session) predefine(sql string, lazy bool) error {
+func (e *Engine) predefine(sql string, lazy bool) error {
 	tokens, err := sqltext.Tokenize(sql)
 	if err != nil {
 		return err
@@ -57,31 +57,31 @@ func (s *Session) predefine(sql string, lazy bool) error {
 		if c != nil {
 			name = c.name
 		}
-		s.lazy[strings.ToLower(name)] = sql
+		e.lazy[strings.ToLower(name)] = sql
 		return nil
 	case c == nil:
-		return s.db.Exec(sql)
+		return e.db.Exec(sql)
 	case c.body != "":
 		for _, t := range tokens {
 			name := strings.ToLower(t.Text)
-			if _, ok := s.lazy[name]; ok || s.needs[name] != nil {
-				s.needs[strings.ToLower(c.name)] = append(s.needs[strings.ToLower(c.name)], name)
+			if _, ok := e.lazy[name]; ok || e.needs[name] != nil {
+				e.needs[strings.ToLower(c.name)] = append(e.needs[strings.ToLower(c.name)], name)
 			}
 		}
 	}
 	switch {
 	case c.what == "VIEW":
-		return s.db.Exec("CREATE VIEW " + sqltext.QuoteName(c.name) + " AS " + c.body)
+		return e.db.Exec("CREATE VIEW " + sqltext.QuoteName(c.name) + " AS " + c.body)
 	case c.what == "FUNCTION" && c.body != "":
-		return s.addFunction(&created{session: s, name: c.name, args: c.args, sql: c.body})
+		return e.addFunction(&created{engine: e, name: c.name, args: c.args, sql: c.body})
 	}
 	c.replace = true // some names are defined in Go too
-	return s.created(c)
+	return e.created(c)
 }
 
 // defineNamed runs the statements of the lazy prelude that define what a statement names, also in text.
-func (s *Session) defineNamed(tokens []sqltext.Token) error {
-	if len(s.lazy) == 0 {
+func (e *Engine) defineNamed(tokens []sqltext.Token) error {
+	if len(e.lazy) == 0 {
 		return nil
 	}
 	for _, t := range tokens {
@@ -91,20 +91,20 @@ func (s *Session) defineNamed(tokens []sqltext.Token) error {
 		name := strings.ToLower(t.Text)
 		if t.Kind == sqltext.Text && strings.ContainsAny(name, " (\n") {
 			if inner, err := sqltext.Tokenize(t.Text); err == nil {
-				if err := s.defineNamed(inner); err != nil {
+				if err := e.defineNamed(inner); err != nil {
 					return err
 				}
 			}
 			continue
 		}
 		if name == "sqlite_master" || name == "sqlite_schema" || name == "alter" { // ALTER looks at all views
-			for name := range s.lazy {
-				if err := s.defineLazy(name); err != nil {
+			for name := range e.lazy {
+				if err := e.defineLazy(name); err != nil {
 					return err
 				}
 			}
 		}
-		if err := s.defineLazy(name); err != nil {
+		if err := e.defineLazy(name); err != nil {
 			return err
 		}
 	}
@@ -112,19 +112,19 @@ func (s *Session) defineNamed(tokens []sqltext.Token) error {
 }
 
 // defineLazy defines an object of the lazy prelude, or what an object of the prelude needs.
-func (s *Session) defineLazy(name string) error {
-	for _, needed := range s.needs[name] {
-		if err := s.defineLazy(needed); err != nil {
+func (e *Engine) defineLazy(name string) error {
+	for _, needed := range e.needs[name] {
+		if err := e.defineLazy(needed); err != nil {
 			return err
 		}
 	}
-	sql, ok := s.lazy[name]
+	sql, ok := e.lazy[name]
 	if !ok {
 		return nil
 	}
-	delete(s.lazy, name)
-	if err := s.run(sql, nil, false); err != nil { // it was interrupted
-		s.lazy[name] = sql
+	delete(e.lazy, name)
+	if err := e.run(sql, nil, false); err != nil { // it was interrupted
+		e.lazy[name] = sql
 		return err
 	}
 	return nil

@@ -24,10 +24,10 @@ func (r *Reach) Mentions(names map[string]bool) bool {
 	return false
 }
 
-// Lists reports whether the result may tell what the session has, such as the tables of others.
+// Lists reports whether the result may tell what the engine has, such as the tables of others.
 func (r *Reach) Lists() bool {
 	for name := range r.names {
-		if strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pragma_") || sessionNames[name] {
+		if strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pragma_") || engineNames[name] {
 			return true
 		}
 	}
@@ -35,9 +35,9 @@ func (r *Reach) Lists() bool {
 }
 
 var (
-	// sessionNames are tables and functions whose rows depend on earlier statements.
-	sessionNames = map[string]bool{"perfetto_tables": true, "changes": true, "total_changes": true, "last_insert_rowid": true}
-	// effectFunctions change the session, see defineEffects. Their texts have names.
+	// engineNames are tables and functions whose rows depend on earlier statements.
+	engineNames = map[string]bool{"perfetto_tables": true, "changes": true, "total_changes": true, "last_insert_rowid": true}
+	// effectFunctions change the engine, see defineEffects. Their texts have names.
 	effectFunctions = map[string]bool{"create_function": true, "create_view_function": true, "experimental_memoize": true, "import": true, "run_metric": true}
 )
 

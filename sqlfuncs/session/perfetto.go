@@ -141,7 +141,7 @@ func (s *Session) copyOpener(ctx context.Context, names []string) tables.Opener 
 }
 
 // Perfetto is the session of PerfettoSQL, nil for DuckDB's SQL.
-func (s *Session) Perfetto() *perfettosql.Session { return s.perfetto }
+func (s *Session) Perfetto() *perfettosql.Engine { return s.perfetto }
 
 // Stored has the tables of the dataset, for PerfettoSQL.
 func (s *Session) Stored() *tables.Dataset { return s.data }

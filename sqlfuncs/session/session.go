@@ -40,10 +40,10 @@ type Session struct {
 	Scratch   string // a folder for temporary files
 
 	options  Options
-	drop     func() error         // removes Scratch
-	starting chan error           // has the result of start
-	perfetto *perfettosql.Session // nil if only others run SQL
-	data     *tables.Dataset      // of PerfettoSQL
+	drop     func() error        // removes Scratch
+	starting chan error          // has the result of start
+	perfetto *perfettosql.Engine // nil if only others run SQL
+	data     *tables.Dataset     // of PerfettoSQL
 	copies   int
 }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
-// Options are what a session is given besides its tables.
+// Options are what an engine is given besides its tables.
 type Options struct {
 	Modules fs.FS   // files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; nil if there are none
 	Metrics Metrics // of version 1, nil if there are none
-	Memory  int64   // bytes that a session may take besides the tables of the trace; 0 for any number
+	Memory  int64   // bytes that an engine may take besides the tables of the trace; 0 for any number
 }
 
 // Metrics has the templates of Trace Processor's metrics of version 1, and builds their messages.
@@ -33,12 +33,12 @@ type Metrics interface {
 	Build(function string, args []any) ([]byte, error)
 }
 
-// Session runs statements on tables. One goroutine may use it at a time.
-type Session struct {
+// Engine runs statements on tables. One goroutine may use it at a time.
+type Engine struct {
 	options Options
 	source  Source
 	db      *sqlite.DB
-	pool    *dataframe.Pool // of the session's own tables
+	pool    *dataframe.Pool // of the engine's own tables
 
 	macros    map[string]*macro
 	tables    map[string]*dataframe.Frame // behind virtual tables, by lower-case name
@@ -62,16 +62,16 @@ type Source interface {
 	Own() []string
 }
 
-// New begins a session on the tables of a trace.
-func New(source Source, o Options) (*Session, error) {
-	s := &Session{options: o, source: source}
-	if err := s.begin(); err != nil {
+// New starts an engine on the tables of a trace.
+func New(source Source, o Options) (*Engine, error) {
+	e := &Engine{options: o, source: source}
+	if err := e.begin(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return e, nil
 }
 
-// shared are the tables of the trace for functions, which keep their own texts in the session's pool.
+// shared are the tables of the trace for functions, which keep their own texts in the engine's pool.
 type shared struct {
 	Source
 	pool *dataframe.Pool
@@ -79,52 +79,52 @@ type shared struct {
 
 func (s shared) Pool() *dataframe.Pool { return s.pool }
 
-// begin opens an empty database and fills it with what every session has.
-func (s *Session) begin() error {
-	s.macros, s.tables, s.functions = map[string]*macro{}, map[string]*dataframe.Frame{}, map[string]*created{}
-	s.calls, s.included, s.lazy = map[string]*tableFunction{}, map[string]error{}, map[string]string{}
-	s.built = false
-	s.needs = map[string][]string{}
+// begin opens an empty database and fills it with what every engine has.
+func (e *Engine) begin() error {
+	e.macros, e.tables, e.functions = map[string]*macro{}, map[string]*dataframe.Frame{}, map[string]*created{}
+	e.calls, e.included, e.lazy = map[string]*tableFunction{}, map[string]error{}, map[string]string{}
+	e.built = false
+	e.needs = map[string][]string{}
 	var err error
-	if s.db, err = sqlite.Open(); err != nil {
+	if e.db, err = sqlite.Open(); err != nil {
 		return err
 	}
-	s.pool = dataframe.PoolOf(s.db)
-	if err := s.define(); err != nil {
-		return errors.Join(err, s.close())
+	e.pool = dataframe.PoolOf(e.db)
+	if err := e.define(); err != nil {
+		return errors.Join(err, e.close())
 	}
-	if s.options.Memory > 0 {
-		s.db.LimitMemory(s.options.Memory)
+	if e.options.Memory > 0 {
+		e.db.LimitMemory(e.options.Memory)
 	}
 	return nil
 }
 
 // Restart drops everything that statements have created.
-func (s *Session) Restart() error {
-	if err := s.close(); err != nil {
+func (e *Engine) Restart() error {
+	if err := e.close(); err != nil {
 		return err
 	}
-	return s.begin()
+	return e.begin()
 }
 
 // Spent reports whether so little memory is left that the session is of no use.
-func (s *Session) Spent() bool {
-	return s.options.Memory > 0 && s.db.Memory() > s.options.Memory/4*3
+func (e *Engine) Spent() bool {
+	return e.options.Memory > 0 && e.db.Memory() > e.options.Memory/4*3
 }
 
-// Close ends the session.
-func (s *Session) Close() error { return s.close() }
+// Close ends the engine.
+func (e *Engine) Close() error { return e.close() }
 
-func (s *Session) close() error {
-	for _, f := range s.functions {
+func (e *Engine) close() error {
+	for _, f := range e.functions {
 		f.close()
 	}
-	for _, f := range s.calls {
+	for _, f := range e.calls {
 		f.close()
 	}
-	s.functions, s.calls = nil, nil
-	err := s.db.Close()
-	s.pool.Free()
+	e.functions, e.calls = nil, nil
+	err := e.db.Close()
+	e.pool.Free()
 	return err
 }
 
@@ -183,7 +183,7 @@ var ErrNoSQL = errors.New("there is no SQL to run")
 
 // Run runs the statements of a text in order, and calls each for those that give rows. An Error has the place of the fault in
 // the text.
-func (s *Session) Run(ctx context.Context, text string, each func(*Rows) error) error {
+func (e *Engine) Run(ctx context.Context, text string, each func(*Rows) error) error {
 	statements, err := sqltext.Split(text)
 	if err != nil {
 		return err
@@ -191,9 +191,9 @@ func (s *Session) Run(ctx context.Context, text string, each func(*Rows) error) 
 	if len(statements) == 0 {
 		return ErrNoSQL
 	}
-	return s.db.During(ctx, func() error {
+	return e.db.During(ctx, func() error {
 		for i, one := range statements {
-			if err := s.run(one.Text, each, i == len(statements)-1); err != nil {
+			if err := e.run(one.Text, each, i == len(statements)-1); err != nil {
 				return shifted(err, one.Pos)
 			}
 			if err := context.Cause(ctx); err != nil {
@@ -214,16 +214,16 @@ func shifted(err error, pos int) error {
 }
 
 // run runs one statement.
-func (s *Session) run(text string, each func(*Rows) error, last bool) error {
-	s.db.Begin()
+func (e *Engine) run(text string, each func(*Rows) error, last bool) error {
+	e.db.Begin()
 	tokens, err := sqltext.Tokenize(text)
 	if err != nil {
 		return err
 	}
 	if isMacroDefinition(tokens) { // its body is expanded where it is used
-		return s.create(text, tokens)
+		return e.create(text, tokens)
 	}
-	x, err := s.expand(text, tokens)
+	x, err := e.expand(text, tokens)
 	if err != nil {
 		return err
 	}
@@ -234,21 +234,21 @@ func (s *Session) run(text string, each func(*Rows) error, last bool) error {
 			return placed(err, x)
 		}
 	}
-	if err := s.defineNamed(tokens); err != nil {
+	if err := e.defineNamed(tokens); err != nil {
 		return err
 	}
 	switch {
 	case tokens[0].Is("CREATE"):
-		done, err := s.createPerfetto(sql, tokens)
+		done, err := e.createPerfetto(sql, tokens)
 		if done || err != nil {
 			return placed(err, x)
 		}
 	case tokens[0].Is("INCLUDE") && tokens[1].Is("PERFETTO"):
-		return placed(s.include(sql, tokens), x)
+		return placed(e.include(sql, tokens), x)
 	case tokens[0].Is("DROP") && tokens[1].Is("PERFETTO"):
-		return placed(s.drop(sql, tokens), x)
+		return placed(e.drop(sql, tokens), x)
 	}
-	return placed(s.execute(sql, each, last), x)
+	return placed(e.execute(sql, each, last), x)
 }
 
 // placed moves the place of an error in an expansion to its source.
@@ -271,20 +271,20 @@ func failed(err error, at int) error {
 }
 
 // compile prepares a statement.
-func (s *Session) compile(sql string) (*sqlite.Stmt, string, error) {
-	stmt, rest, err := s.db.Prepare(sql)
-	if err != nil && !s.built && s.options.Metrics != nil && strings.Contains(err.Error(), "no such function") {
-		if err := s.defineMetrics(); err != nil {
+func (e *Engine) compile(sql string) (*sqlite.Stmt, string, error) {
+	stmt, rest, err := e.db.Prepare(sql)
+	if err != nil && !e.built && e.options.Metrics != nil && strings.Contains(err.Error(), "no such function") {
+		if err := e.defineMetrics(); err != nil {
 			return nil, "", err
 		}
-		return s.db.Prepare(sql)
+		return e.db.Prepare(sql)
 	}
 	return stmt, rest, err
 }
 
 // execute runs a statement of SQLite.
-func (s *Session) execute(sql string, each func(*Rows) error, last bool) error {
-	stmt, rest, err := s.compile(sql)
+func (e *Engine) execute(sql string, each func(*Rows) error, last bool) error {
+	stmt, rest, err := e.compile(sql)
 	if err != nil {
 		return failed(err, 0)
 	}
@@ -321,59 +321,59 @@ func (s *Session) execute(sql string, each func(*Rows) error, last bool) error {
 // silent is the kind of the pointer that functions return which are called for their effects.
 const silent = "VOID"
 
-// define defines the tables, functions and modules of a session, and runs the prelude.
-func (s *Session) define() error {
-	if err := s.limit(); err != nil {
+// define defines the tables, functions and modules of an engine, and runs the prelude.
+func (e *Engine) define() error {
+	if err := e.limit(); err != nil {
 		return err
 	}
 	for _, define := range definitions {
-		if err := define(s); err != nil {
+		if err := define(e); err != nil {
 			return err
 		}
 	}
-	if err := s.defineTables(); err != nil {
+	if err := e.defineTables(); err != nil {
 		return err
 	}
-	return s.runPrelude()
+	return e.runPrelude()
 }
 
 // definitions define functions and modules. Later ones win.
-var definitions = []func(*Session) error{
-	(*Session).defineModules,
-	(*Session).defineOwn,
-	func(s *Session) error {
+var definitions = []func(*Engine) error{
+	(*Engine).defineModules,
+	(*Engine).defineOwn,
+	func(s *Engine) error {
 		arrays, _ := s.source.(functions.Arrays)
 		return functions.Define(s.db, shared{s.source, s.pool}, functions.Data{Arrays: arrays, Modules: s.options.Modules, Named: s.named})
 	},
-	func(s *Session) error { return operators.Define(s.db, shared{s.source, s.pool}, s.expandQuery) },
-	(*Session).defineDocs,
-	(*Session).defineEffects,
+	func(s *Engine) error { return operators.Define(s.db, shared{s.source, s.pool}, s.expandQuery) },
+	(*Engine).defineDocs,
+	(*Engine).defineEffects,
 }
 
 // defineTables makes the tables of the trace visible.
-func (s *Session) defineTables() error {
+func (e *Engine) defineTables() error {
 	var sql strings.Builder
 	sql.WriteString("CREATE TABLE perfetto_tables(name STRING); BEGIN;")
-	for _, name := range s.source.Names() {
+	for _, name := range e.source.Names() {
 		shown := intrinsic(name)
 		fmt.Fprintf(&sql, "CREATE VIRTUAL TABLE %s USING %s; INSERT INTO perfetto_tables VALUES('%s');", shown, frameModule, shown)
 	}
 	sql.WriteString("COMMIT")
-	return s.db.Exec(sql.String())
+	return e.db.Exec(sql.String())
 }
 
 // defineOwn makes the tables of the dataset visible that Trace Processor does not have. A view or table of the same name comes
 // first.
-func (s *Session) defineOwn() error {
-	for _, name := range s.source.Own() {
+func (e *Engine) defineOwn() error {
+	for _, name := range e.source.Own() {
 		of := sqlite.Module{Connect: func() (sqlite.Table, string, error) {
-			f, err := s.source.Table(name)
+			f, err := e.source.Table(name)
 			if err != nil {
 				return nil, "", err
 			}
 			return f.Table(), f.Declaration(), nil
 		}}
-		if err := errors.Join(s.db.Module(name, of), s.db.Module("__intrinsic_"+name, of)); err != nil {
+		if err := errors.Join(e.db.Module(name, of), e.db.Module("__intrinsic_"+name, of)); err != nil {
 			return err
 		}
 	}
@@ -391,20 +391,20 @@ func intrinsic(name string) string {
 var unprefixed = map[string]bool{"_linux_interrupt_mapping": true, "experimental_proto_content": true, "experimental_proto_path": true}
 
 // frame returns the rows behind a virtual table.
-func (s *Session) frame(name string) (*dataframe.Frame, error) {
+func (e *Engine) frame(name string) (*dataframe.Frame, error) {
 	name = strings.ToLower(name)
-	if f, ok := s.tables[name]; ok {
+	if f, ok := e.tables[name]; ok {
 		return f, nil
 	}
-	return s.source.Table(strings.TrimPrefix(name, "__intrinsic_"))
+	return e.source.Table(strings.TrimPrefix(name, "__intrinsic_"))
 }
 
 // expandQuery replaces the macro calls in a query that a function runs.
-func (s *Session) expandQuery(query string) (string, error) { return s.expandText(query, 0) }
+func (e *Engine) expandQuery(query string) (string, error) { return e.expandText(query, 0) }
 
 // named is frame for functions that ask about any name; it returns nil if the table is not one of ours.
-func (s *Session) named(name string) *dataframe.Frame {
-	f, err := s.frame(name)
+func (e *Engine) named(name string) *dataframe.Frame {
+	f, err := e.frame(name)
 	if err != nil {
 		return nil
 	}
@@ -423,42 +423,42 @@ type dropping struct {
 func (d dropping) Destroy() { d.drop() }
 
 // defineModules defines the modules of the dialect itself.
-func (s *Session) defineModules() error {
-	err := s.db.Module(frameModule, sqlite.Module{Create: func(name string, _ []string) (sqlite.Table, string, error) {
+func (e *Engine) defineModules() error {
+	err := e.db.Module(frameModule, sqlite.Module{Create: func(name string, _ []string) (sqlite.Table, string, error) {
 		name = strings.ToLower(name)
-		if s.pending != nil {
-			s.tables[name], s.pending = s.pending, nil
+		if e.pending != nil {
+			e.tables[name], e.pending = e.pending, nil
 		}
-		f, err := s.frame(name)
+		f, err := e.frame(name)
 		if err != nil {
 			return nil, "", err
 		}
-		own := s.tables[name]
+		own := e.tables[name]
 		bytes := int64(0)
 		if own != nil {
 			bytes = own.Bytes()
 		}
-		if err := s.db.Reserve(bytes); err != nil {
-			s.db.Release(bytes)
-			delete(s.tables, name)
+		if err := e.db.Reserve(bytes); err != nil {
+			e.db.Release(bytes)
+			delete(e.tables, name)
 			return nil, "", err
 		}
 		return dropping{f.Table(), func() {
-			s.db.Release(bytes)
-			if own != nil && s.tables[name] == own {
-				delete(s.tables, name)
+			e.db.Release(bytes)
+			if own != nil && e.tables[name] == own {
+				delete(e.tables, name)
 			}
 		}}, f.Declaration(), nil
 	}})
 	if err != nil {
 		return err
 	}
-	return s.db.Module(functionModule, sqlite.Module{Create: func(name string, _ []string) (sqlite.Table, string, error) {
+	return e.db.Module(functionModule, sqlite.Module{Create: func(name string, _ []string) (sqlite.Table, string, error) {
 		name = strings.ToLower(name)
-		if s.waiting != nil {
-			s.calls[name], s.waiting = s.waiting, nil
+		if e.waiting != nil {
+			e.calls[name], e.waiting = e.waiting, nil
 		}
-		f := s.calls[name]
+		f := e.calls[name]
 		if f == nil {
 			return nil, "", fmt.Errorf("there is no function %s", name)
 		}

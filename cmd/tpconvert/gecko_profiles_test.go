@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -64,8 +65,11 @@ func (g *geckoTable) UnmarshalJSON(text []byte) error {
 
 // number returns an integer of a table, or -1 for none.
 func (g geckoTable) number(column string, row int) int {
-	n := -1
-	if row < 0 || row >= len(g[column]) || string(g[column][row]) == "null" || json.Unmarshal(g[column][row], &n) != nil {
+	if row < 0 || row >= len(g[column]) {
+		return -1
+	}
+	n, err := strconv.Atoi(string(g[column][row]))
+	if err != nil {
 		return -1
 	}
 	return n

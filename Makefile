@@ -18,7 +18,7 @@ MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|Derive|Documented|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Summar|WithoutDuckDB)
+ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Derive|Documented|Flamegraph|MCPAttacks|Metric|Parquet|ProfileTop|Query|Register|Report|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Skew|Summar|WithoutDuckDB)
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
@@ -39,7 +39,7 @@ fleet: ## bin/tpfleet, a module of its own
 	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .
 
 test: lint unit race smoke ## all checks of a change
-	$(MAKE) -j2 clients fuzz conformance # clients use one core, and wait for the network
+	$(MAKE) -j2 clients conformance # clients use one core, and wait for the network
 
 quick: lint unit smoke ## the checks of a pull request
 

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // modelEvent is an event of the reference model. Its index in model.staged
@@ -243,7 +245,7 @@ func FuzzSorter(f *testing.F) {
 	f.Add(uint64(0), int64(1), uint16(2000))
 	f.Add(uint64(1), int64(0), uint16(1500))
 	f.Add(uint64(2), int64(400_000), uint16(2000))
-	f.Fuzz(func(t *testing.T, seed uint64, memory int64, operations uint16) {
+	fuzz.Run(f, func(t *testing.T, seed uint64, memory int64, operations uint16) {
 		compare(t, rand.New(rand.NewPCG(seed, 0)), Options{Memory: memory, TempDir: t.TempDir()}, 1+int(operations)%512)
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // counts are lengths at and around the ends of groups, miniblocks and blocks.
@@ -189,7 +191,7 @@ func FuzzEncodings(f *testing.F) {
 	f.Add([]byte{}, uint8(1))
 	f.Add(slices.Repeat([]byte{0xff, 0, 0xff, 0x80}, 100), uint8(3))
 	f.Add(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1<<63), 1<<63-1), uint8(31))
-	f.Fuzz(func(t *testing.T, data []byte, width uint8) {
+	fuzz.Run(f, func(t *testing.T, data []byte, width uint8) {
 		var values []int64
 		for rest := data; len(rest) >= 8; rest = rest[8:] {
 			values = append(values, int64(binary.LittleEndian.Uint64(rest))>>(width%64))

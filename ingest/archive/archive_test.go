@@ -23,6 +23,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -314,7 +315,7 @@ func FuzzArchives(f *testing.F) {
 	f.Add(zipped(t, zip.Deflate, member{"a.log", build("a")}, member{"b.pb", perfetto}))
 	f.Add(tarred(t, tar.FormatGNU, member{"a.log", build("a")}, member{"b.pb", perfetto}))
 	f.Add(overlapping())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if !bytes.HasPrefix(data, []byte("PK")) && !bytes.Contains(data[:min(len(data), 300)], []byte("ustar")) {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // w encodes fields: numbers by their types, texts as they are.
@@ -199,7 +200,7 @@ func FuzzARTMethod(f *testing.F) {
 	}
 	f.Add(stream(3))
 	f.Add(packed(leb(4, 1, 1, 5, 1), 2))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || !strings.HasPrefix(detected.Name, "art_method") {
 			return
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
@@ -194,7 +195,7 @@ func TestInTar(t *testing.T) {
 func FuzzDumpstate(f *testing.F) {
 	f.Add([]byte("========================================================\n== dumpstate: 2021-08-24 23:35:40\n" + text))
 	f.Add([]byte("9,0,i,vers,36,214,A,B\n9,hsp,0,10216,\"a\"\n9,h,0:TIME:1000\n9,h,10,+w=0,Bl=1,Bs=d,Pcn=lte,Etp=0,-S\n9,h,10,-w=0\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "android_dumpstate" {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 const stacks = "# perf script | stackcollapse\nmain;parse input;read 312\nmain;;parse input 7\r\n\nmain;parse input;read 1\nidle 5"
@@ -65,7 +66,7 @@ func TestDetection(t *testing.T) {
 
 func FuzzCollapsed(f *testing.F) {
 	f.Add([]byte(stacks))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "collapsed_stack" {
 			return
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // log returns a build log of n jobs whose names hardly compress.
@@ -245,7 +246,7 @@ func FuzzGzip(f *testing.F) {
 	f.Add(gz(log(3)))
 	f.Add(append(gz(log(1)), gz(log(1))...))
 	f.Add(zst(log(3)))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) && !bytes.HasPrefix(data, []byte{0x28, 0xb5}) {
 			return
 		}

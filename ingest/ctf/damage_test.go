@@ -12,6 +12,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // unpacked returns the metadata and the larger stream of the recording by LTTng.
@@ -160,7 +161,7 @@ func FuzzCTF(f *testing.F) {
 		files := kernelTrace(big)
 		f.Add(files[0][1], files[1][1])
 	}
-	f.Fuzz(func(t *testing.T, metadata, stream string) {
+	fuzz.Run(f, func(t *testing.T, metadata, stream string) {
 		if strings.HasPrefix(metadata, "/* CTF 1.") || len(metadata) > 0 && metadata[0] == 0x57 {
 			ingesttest.MayFail(t, folder(t, [2]string{"metadata", metadata}, [2]string{"s", stream}))
 		}

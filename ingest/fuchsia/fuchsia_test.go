@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -695,7 +696,7 @@ func TestEmptyRecord(t *testing.T) {
 
 func FuzzFuchsia(f *testing.F) {
 	f.Add([]byte(whole()))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		data = append([]byte(*newTrace()), data...)
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
 		if err != nil && !format.BadInput(err) {

@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // profile has two threads, the second of which is cut off in some tests.
@@ -104,7 +105,7 @@ func FuzzGecko(f *testing.F) {
 		}
 		f.Add(archive.Files[0].Data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "gecko" {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
@@ -153,7 +154,7 @@ func TestOldFormat(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(caseTrace(f, "events"))
 	f.Add(caseTrace(f, "generations"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if _, err := read(t, data); err != nil && !format.BadInput(err) {
 			t.Error(err)
 		}

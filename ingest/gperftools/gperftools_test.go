@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // cpu is a CPU profile: a sample seen twice, one seen once, the end, and the mappings. The addresses of callers follow the calls.
@@ -94,7 +95,7 @@ func TestSamples(t *testing.T) {
 func FuzzGperftools(f *testing.F) {
 	f.Add(cpu(binary.LittleEndian))
 	f.Add([]byte(heap))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "gperftools" {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // w encodes fields: numbers big-endian at their own size, and texts unchanged.
@@ -212,7 +213,7 @@ func TestRefused(t *testing.T) {
 
 func FuzzHprof(f *testing.F) {
 	f.Add(dump())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "art_hprof" {
 			return
 		}

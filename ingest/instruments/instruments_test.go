@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // export returns the trace of the case.
@@ -75,7 +76,7 @@ func TestDetection(t *testing.T) {
 
 func FuzzInstruments(f *testing.F) {
 	f.Add(export(f))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "instruments_xml" {
 			return
 		}

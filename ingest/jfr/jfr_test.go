@@ -22,6 +22,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // recording is of testdata/record/Small.java.
@@ -624,7 +625,7 @@ func TestSharedObject(t *testing.T) {
 func FuzzJFR(f *testing.F) {
 	f.Add(small())
 	f.Add(slices.Concat(small(), small()))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if _, err := read(t, data); err != nil && !format.BadInput(err) {
 			t.Error(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 func read(t *testing.T, text string) *ingesttest.Tables {
@@ -668,7 +669,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1.5,"dur":5,"args":{"x":[1,{"y":"z"}]}},{"ph":"P","id":1,"args":{"data":{"startTime":1}}}]`))
 	f.Add([]byte(`[{"ph":"b","id2":{"local":"1"},"pid":1,"ts":"2","name":"\u00e9"},{"ph":"C","args":{"a":1},"ts":1},{"ph":"f","id":1,"ts":2,"bp":"e"}]`))
 	f.Add([]byte(`{"nodes":[{"id":1,"children":[2]}],"samples":[1],"timeDeltas":[1],"stackFrames":{"1":{"parent":"1"}},"systemTraceEvents":"a\nb"}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
 		if err != nil && !format.BadInput(err) {
 			t.Errorf("%v", err)

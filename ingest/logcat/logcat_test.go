@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 const log = `--------- beginning of main
@@ -89,7 +90,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 func FuzzLogcat(f *testing.F) {
 	f.Add([]byte(log))
 	f.Add([]byte("07-28 14:25:13.506  root     0     0 I x86/fpu : Supporting XSAVE\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "android_logcat" {
 			return
 		}

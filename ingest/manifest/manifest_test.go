@@ -12,6 +12,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // chrome returns a trace with one slice that starts at 2 ms.
@@ -150,7 +151,7 @@ func TestPlace(t *testing.T) {
 
 func FuzzManifest(f *testing.F) {
 	f.Add(`"version": 1, "files": [{"path": "a.json", "machine": {"name": "phone"}, "clocks": {"clock": "BOOTTIME", "sync_to": {"file": "b.json"}}}]`)
-	f.Fuzz(func(t *testing.T, fields string) {
+	fuzz.Run(f, func(t *testing.T, fields string) {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(together(t, about(fields)))})
 		if err != nil && !format.BadInput(err) {
 			t.Fatal(err)

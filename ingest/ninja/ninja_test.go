@@ -11,6 +11,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // log returns a log with these lines, whose fields are separated by spaces.
@@ -162,7 +163,7 @@ func FuzzNinja(f *testing.F) {
 	f.Add(log("5", "1 2 0 a 1", "1 2 0 b 1", "3 9 0 c 2", "2 2 0 d 3"))
 	f.Add(log("4", "0 9223372036854 0 a cc", "0 0 0 b"))
 	f.Add([]byte("# ninja log v7\r\n\t\t\t\t\n1\t2"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if !bytes.HasPrefix(data, []byte("# ninja log")) {
 			return
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
@@ -201,7 +202,7 @@ func FuzzRead(f *testing.F) {
 	for _, path := range []string{"nsys/cuda", "rocpd/hip"} {
 		f.Add(caseTrace(f, path))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		ingesttest.MayFail(t, data)
 	})
 }

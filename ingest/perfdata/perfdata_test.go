@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // order is the byte order of a recording.
@@ -455,7 +456,7 @@ func FuzzPerfData(f *testing.F) {
 		f.Add(r.compressed(81))
 	}
 	f.Add(aux(4).file())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "perf" {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 const script = `# hostname : demo
@@ -100,7 +101,7 @@ func TestBadLines(t *testing.T) {
 func FuzzPerfText(f *testing.F) {
 	f.Add([]byte(script))
 	f.Add([]byte("a/b 1/2\t[1]  1.123456789: x:\n\t0 f+g+0x1 (m)\nx"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "perf_text" {
 			return
 		}

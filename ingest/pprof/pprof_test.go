@@ -21,6 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // num encodes a numeric field; msg encodes a text field or a nested message.
@@ -459,7 +460,7 @@ func FuzzPprof(f *testing.F) {
 	for _, part := range small {
 		f.Add([]byte(part + small[0] + texts("a", "b")))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if f := ingest.Detect(data); f == nil || f.Name != "pprof" {
 			return
 		}

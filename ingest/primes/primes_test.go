@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // message is a Protocol Buffers message.
@@ -117,7 +118,7 @@ func TestNoTrace(t *testing.T) {
 
 func FuzzPrimes(f *testing.F) {
 	f.Add(whole)
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "primes" {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // message encodes fields of numbers, texts and messages. Each follows its field
@@ -96,7 +97,7 @@ func TestBadFiles(t *testing.T) {
 
 func FuzzSimpleperfProto(f *testing.F) {
 	f.Add(example())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "simpleperf_proto" {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 const log = `1000 1700000052.321000 openat(AT_FDCWD, "/etc (x)", O_RDONLY) = 3
@@ -113,7 +114,7 @@ func TestUnknownTimes(t *testing.T) {
 func FuzzStrace(f *testing.F) {
 	f.Add([]byte(log))
 	f.Add([]byte("1700000000 read(3) = 3\n--- SIGCHLD ---\n14:32:01 read(3) = 3\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "strace" {
 			return
 		}

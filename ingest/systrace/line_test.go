@@ -3,6 +3,8 @@ package systrace
 import (
 	"fmt"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 func TestLines(t *testing.T) {
@@ -56,7 +58,7 @@ func TestLines(t *testing.T) {
 func FuzzLine(f *testing.F) {
 	f.Add([]byte("kworker/u16:1-77    (   77) [004] d..2   316.196720: sched_switch: prev_comm=a"))
 	f.Add([]byte("a-1 [2] -3 [4] 1.5: x: y"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzz.Run(f, func(t *testing.T, text []byte) {
 		var l line
 		if l.parse(text) && (l.ts < 0 || l.cpu >= maxCPUs || len(l.event) == 0 || len(l.task)+len(l.args) > len(text)) {
 			t.Errorf("%+v", l)

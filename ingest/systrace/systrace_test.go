@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 const header = `# tracer: nop
@@ -277,7 +278,7 @@ func FuzzSystrace(f *testing.F) {
 	f.Add(trace("a-4 (4) [000] tracing_mark_write: B|4|x", "a-4 (4) [000] clock_set_rate: cpu clk state=300000000 cpu_id=7",
 		"a-4 (4) [000] workqueue_execute_start: work struct ffffff83b8f89238: function f", "a-4 (4) [000] binder_command: cmd=0x40406300 BC_TRANSACTION",
 		"a-4 (4) [001] sched_switch: prev_comm=a prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=Jit next_pid=7 next_prio=129"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "systrace" {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // layout is a variant of the file format.
@@ -364,7 +365,7 @@ func FuzzRead(f *testing.F) {
 	for _, l := range layouts {
 		f.Add(l.file())
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if _, err := ingesttest.Read(t, ingesttest.File{Name: "trace.dat", Reader: bytes.NewReader(data)}); err != nil && !format.BadInput(err) {
 			t.Error(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // declaration declares the messages of xplane.proto, for an independent reader: type 1 is double, 3 int64, 4 uint64, 9 string,
@@ -210,7 +211,7 @@ func TestCut(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(encoded(f))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		ingesttest.MayFail(t, data)
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // fieldEnds are the offsets after each field of message.
@@ -96,7 +98,7 @@ func TestStreamOfLargeFields(t *testing.T) {
 
 func FuzzStream(f *testing.F) {
 	f.Add(message)
-	f.Fuzz(func(t *testing.T, b []byte) {
+	fuzz.Run(f, func(t *testing.T, b []byte) {
 		var want []string
 		r := Read(b)
 		for r.Next() {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // message has a field of every type, and a packed field.
@@ -79,7 +81,7 @@ func TestReadStopsAtDamage(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(message)
-	f.Fuzz(func(t *testing.T, b []byte) {
+	fuzz.Run(f, func(t *testing.T, b []byte) {
 		r := Read(b)
 		left := len(b)
 		for r.Next() {
@@ -112,7 +114,7 @@ func scanned(b []byte) (fields []string, ok bool) {
 
 func FuzzScan(f *testing.F) {
 	f.Add(message)
-	f.Fuzz(func(t *testing.T, b []byte) {
+	fuzz.Run(f, func(t *testing.T, b []byte) {
 		var want []string
 		r := Read(b)
 		for r.Next() {

@@ -3,6 +3,8 @@ package atrace
 import (
 	"fmt"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 func TestParse(t *testing.T) {
@@ -41,7 +43,7 @@ func TestParse(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("G|3|track|n|4\x00"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzz.Run(f, func(t *testing.T, text []byte) {
 		m, ok, _ := Parse(text)
 		if ok && len(m.Name) > max(len(text), len(unnamedMark)) {
 			t.Errorf("name %q of %q", m.Name, text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -171,7 +172,7 @@ func Fuzz(f *testing.F, name string, traces ...[]byte) {
 	for _, trace := range traces {
 		f.Add(trace)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected != nil && detected.Name == name {
 			MayFail(t, data)
 		}

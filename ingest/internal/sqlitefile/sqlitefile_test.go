@@ -13,6 +13,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // database returns the file that SQLite makes of statements.
@@ -243,7 +244,7 @@ func FuzzRows(f *testing.F) {
 	small := []string{statements[0], statements[2], "INSERT INTO b VALUES (1, 2, 'text'), (-1, 3, 0.5), (NULL, 4, zeroblob(2000))"}
 	f.Add(database(f, small...), 600, byte(3))
 	f.Add(database(f, small...), 120, byte(5))
-	f.Fuzz(func(t *testing.T, data []byte, at int, b byte) {
+	fuzz.Run(f, func(t *testing.T, data []byte, at int, b byte) {
 		if len(data) > 0 {
 			data[uint(at)%uint(len(data))] = b
 		}

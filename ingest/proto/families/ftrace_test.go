@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 // ftraceEvent is a thread's FtraceEvent with the tracepoint of a number.
@@ -162,7 +164,7 @@ func FuzzPacketFields(f *testing.F) {
 		f.Add(uint16(field), []byte(message{}.msg(1, message{}.num(1, 1).num(2, 2).text(3, "x")).num(2, 3)))
 		f.Add(uint16(field), []byte(message{}.msg(2, message{}.num(1, 1).num(2, 2).num(3, 4).num(4, 5).num(5, 6)).msg(1, nil)))
 	}
-	f.Fuzz(func(t *testing.T, field uint16, data []byte) {
+	fuzz.Run(f, func(t *testing.T, field uint16, data []byte) {
 		number := int(probes[int(field)%len(probes)])
 		r := readAll(bytes.NewReader(packets(packet(1).msg(number, data), packet(2).msg(number, data))))
 		if r.err != nil {

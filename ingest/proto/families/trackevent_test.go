@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 )
 
 const (
@@ -268,7 +269,7 @@ func FuzzTrace(f *testing.F) {
 	for _, seed := range []message{trigger(10, "a"), packet(1).msg(fieldCompressed, message("x")), packet(5).msg(44, message{}.num(1, 1).num(2, 2))} {
 		f.Add([]byte(packets(seed)))
 	}
-	f.Fuzz(func(t *testing.T, trace []byte) {
+	fuzz.Run(f, func(t *testing.T, trace []byte) {
 		whole := readAll(bytes.NewReader(trace))
 		halves := readAll(iotest.HalfReader(bytes.NewReader(trace)))
 		if !same(whole, halves) || fmt.Sprint(whole.err) != fmt.Sprint(halves.err) {

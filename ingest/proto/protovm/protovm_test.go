@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
@@ -85,7 +86,7 @@ func TestApply(t *testing.T) {
 // FuzzApply checks that no program panics, and that the memory is counted.
 func FuzzApply(f *testing.F) {
 	f.Add(program(copy1, merge, del), msg(1, msg(2, 3), 4, 5), msg(1, msg(2, 4), 4, 6, 4, 7))
-	f.Fuzz(func(t *testing.T, program, state, patch []byte) {
+	fuzz.Run(f, func(t *testing.T, program, state, patch []byte) {
 		vm := New(program, state, 1<<16)
 		for range 2 {
 			_ = vm.Apply(patch)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/fuzz"
 	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
@@ -111,7 +112,7 @@ func TestPackage(t *testing.T) {
 // The reader returns whole packets for any text.
 func FuzzReader(f *testing.F) {
 	f.Add(mapping)
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzz.Run(f, func(t *testing.T, text string) {
 		trace, err := io.ReadAll(NewReader(strings.NewReader(text), "com.example"))
 		if err != nil && !errors.Is(err, format.ErrCorrupt) {
 			t.Fatal(err)

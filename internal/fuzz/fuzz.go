@@ -1,0 +1,108 @@
+// Package fuzz makes each run of the tests a short fuzz.
+package fuzz
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+const (
+	// changed is how many inputs are made of each input of the corpus, until there are as many as many.
+	changed = 50
+	many    = 400
+	// more is how many are made of each of the others.
+	more = 4
+)
+
+// Run is f.Fuzz. While Go does not fuzz, the target gets each input of the corpus and some that random changes make of it: go
+// test -fuzz compiles all packages anew, for coverage that guides it through more inputs than a test has time for. An input that
+// fails is logged.
+func Run(f *testing.F, target any) {
+	if fuzzing := flag.Lookup("test.fuzz"); fuzzing.Value.String() != "" {
+		f.Fuzz(target)
+		return
+	}
+	call := reflect.ValueOf(target)
+	made := 0
+	f.Fuzz(reflect.MakeFunc(call.Type(), func(args []reflect.Value) []reflect.Value {
+		t, inputs := args[0].Interface().(*testing.T), args[1:]
+		try := func(inputs []reflect.Value) {
+			passed := false
+			defer func() {
+				if !passed || t.Failed() {
+					for i, in := range inputs {
+						t.Logf("this input fails: %d: %#v", i, in.Interface())
+					}
+				}
+			}()
+			call.Call(append([]reflect.Value{args[0]}, inputs...))
+			passed = true
+		}
+		call.Call(args)
+		n := changed
+		if made >= many {
+			n = more
+		}
+		made += n
+		for range n {
+			if t.Failed() || t.Skipped() {
+				break
+			}
+			try(change(inputs))
+		}
+		return nil
+	}).Interface())
+}
+
+// change returns inputs of which one is changed in one to four ways.
+func change(inputs []reflect.Value) []reflect.Value {
+	inputs = append([]reflect.Value(nil), inputs...)
+	at := rand.IntN(len(inputs))
+	in := inputs[at]
+	to := reflect.New(in.Type()).Elem()
+	switch in.Kind() {
+	case reflect.String:
+		to.SetString(string(changeBytes([]byte(in.String()))))
+	case reflect.Slice:
+		to.SetBytes(changeBytes(bytes.Clone(in.Bytes())))
+	case reflect.Int, reflect.Int64:
+		to.SetInt(in.Int() ^ int64(rand.Uint64()>>rand.IntN(64)))
+	case reflect.Uint8, reflect.Uint16, reflect.Uint64:
+		to.SetUint(in.Uint() ^ rand.Uint64()>>rand.IntN(64)&(1<<in.Type().Bits()-1))
+	default:
+		panic(in.Type())
+	}
+	inputs[at] = to
+	return inputs
+}
+
+func changeBytes(b []byte) []byte {
+	for range 1 + rand.IntN(4) {
+		from := rand.IntN(len(b) + 1)
+		to := from + rand.IntN(min(len(b)-from, 1<<rand.IntN(10))+1)
+		part := b[from:to]
+		switch rand.IntN(6) {
+		case 0: // leave out
+			b = append(b[:from:from], b[to:]...)
+		case 1: // repeat
+			b = bytes.Join([][]byte{b[:to], part, b[to:]}, nil)
+		case 2: // cut
+			b = b[:from]
+		case 3: // insert
+			b = bytes.Join([][]byte{b[:from], {byte(rand.Uint32())}, b[from:]}, nil)
+		case 4: // another number
+			var number [8]byte
+			binary.LittleEndian.PutUint64(number[:], rand.Uint64()>>rand.IntN(64)-rand.Uint64N(2))
+			copy(part, number[:])
+		default:
+			if len(part) > 0 {
+				part[0] ^= 1 << rand.IntN(8)
+			}
+		}
+	}
+	return b
+}

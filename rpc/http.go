@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/tpconvert/tpconvert/internal/overdue"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
@@ -241,9 +242,10 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	defer gone()
 	own := s.room(s.starting)
 	defer own.close()
+	sending := overdue.New(patience)
 	calls := &stream{server: s, room: own, send: func(m []byte) error {
-		ctx, stop := context.WithTimeout(ctx, patience)
-		defer stop()
+		sending.Begin(gone)
+		defer sending.End()
 		return conn.Write(ctx, websocket.MessageBinary, m)
 	}}
 	read := func(held int64) ([]byte, error) {

@@ -138,7 +138,7 @@ func (p *plain) attempt(ctx context.Context, sql string, c *client, begun time.T
 		}
 	}
 	a.failed = c.room.onTrace(within, turn, func(ctx context.Context, s *session.Session) error {
-		ctx, stop := p.server.limited(ctx)
+		ctx, stop := c.room.limited(ctx)
 		defer stop()
 		err := run(ctx, s, sql, a.to, &a.unsent, turn)
 		a.ended = context.Cause(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/tpconvert/tpconvert/internal/overdue"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
@@ -42,12 +43,32 @@ type room struct {
 	turn     turn             // to use the fields below
 	session  *session.Session // nil until a call needs it
 	loads    int              // which of the server's traces the session sees
+	longest  *overdue.Watch   // of calls, nil if they may take any time
 }
 
 // room returns an empty room, which must be closed.
 func (s *Server) room(starting turn) *room {
 	s.rooms.Add(1)
-	return &room{server: s, starting: starting, turn: newTurn()}
+	r := &room{server: s, starting: starting, turn: newTurn()}
+	if s.options.Longest > 0 {
+		r.longest = overdue.New(s.options.Longest)
+	}
+	return r
+}
+
+// limited returns a context for a call that runs in the room.
+func (r *room) limited(ctx context.Context) (limited context.Context, end func()) {
+	if r.longest == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.longest.Begin(func() {
+		cancel(fmt.Errorf("this takes more than %v, which is as long as a query may run", r.server.options.Longest))
+	})
+	return ctx, func() {
+		r.longest.End()
+		cancel(nil)
+	}
 }
 
 // close ends the session once no call uses it.
@@ -124,7 +145,7 @@ func (r *room) onTrace(ctx context.Context, turn *turns.Turn, do func(context.Co
 func (r *room) answer(ctx context.Context, failed protowire.Number, do func(context.Context, *session.Session, *message) error) message {
 	var m message
 	err := r.onTrace(ctx, r.server.turns.New(), func(ctx context.Context, s *session.Session) error {
-		ctx, stop := r.server.limited(ctx)
+		ctx, stop := r.limited(ctx)
 		defer stop()
 		return do(ctx, s, &m)
 	})
@@ -140,7 +161,7 @@ func (r *room) query(ctx context.Context, sql string, send func(message) error) 
 	var unsent error
 	turn := r.server.turns.New()
 	err := r.onTrace(ctx, turn, func(ctx context.Context, s *session.Session) error {
-		ctx, stop := r.server.limited(ctx)
+		ctx, stop := r.limited(ctx)
 		defer stop()
 		return run(ctx, s, sql, to, &unsent, turn)
 	})

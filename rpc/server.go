@@ -169,14 +169,6 @@ func (s *Server) begin(ctx context.Context) error {
 	return err
 }
 
-// limited returns a context for a call that runs.
-func (s *Server) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.options.Longest <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, s.options.Longest, fmt.Errorf("this takes more than %v, which is as long as a query may run", s.options.Longest))
-}
-
 // finish converts the trace that a client has sent.
 func (s *Server) finish(ctx context.Context) error {
 	return s.turn.exclusive(ctx, func() error {

@@ -96,6 +96,12 @@ func (t *Turn) Take(done <-chan struct{}) {
 		t.of.mu.Unlock()
 		return
 	}
+	if !t.held && t.of.free > 0 { // nobody waits
+		t.of.given++
+		t.of.hold(t)
+		t.of.mu.Unlock()
+		return
+	}
 	level := t.level()
 	t.of.waiting[level] = append(t.of.waiting[level], t)
 	t.of.release(t)
@@ -144,12 +150,17 @@ func (t *Turns) give() {
 		if next == nil {
 			return
 		}
-		t.free--
-		next.held, next.since = true, time.Now()
-		next.seen = next.since
-		t.holders = append(t.holders, next)
+		t.hold(next)
 		next.given <- struct{}{}
 	}
+}
+
+// hold gives a call a place that is free. t.mu is locked.
+func (t *Turns) hold(turn *Turn) {
+	t.free--
+	turn.held, turn.since = true, time.Now()
+	turn.seen = turn.since
+	t.holders = append(t.holders, turn)
 }
 
 // next removes the call that gets the next place: the newest of those that have computed least, for it may be the only one whose client

@@ -7,19 +7,29 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
 // Packages are the files of PerfettoSQL's modules. A path begins with the package's name.
 type Packages struct {
 	standard fs.FS
 
-	mu    sync.Mutex
-	added map[string]fs.FS
+	mu      sync.Mutex
+	added   map[string]fs.FS
+	objects *perfettosql.Objects // nil once a client has added a package
 }
 
 // NewPackages returns the packages of a folder, which may be nil.
 func NewPackages(standard fs.FS) *Packages {
-	return &Packages{standard: standard, added: map[string]fs.FS{}}
+	return &Packages{standard: standard, added: map[string]fs.FS{}, objects: &perfettosql.Objects{}}
+}
+
+// Objects implements perfettosql.Documented.
+func (p *Packages) Objects() *perfettosql.Objects {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.objects
 }
 
 // Add adds the package in a folder, or replaces the one with its name.
@@ -54,6 +64,9 @@ func (p *Packages) addModules(name string, modules map[string]string) error {
 	if err != nil {
 		return err
 	}
+	p.mu.Lock()
+	p.objects = nil
+	p.mu.Unlock()
 	p.Add(name, folder)
 	return nil
 }

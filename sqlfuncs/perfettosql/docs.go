@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
@@ -27,13 +28,41 @@ var objectColumns = func() (all []dataframe.Spec) {
 	return all
 }()
 
-// defineDocs defines the function of the objects that modules define. They are read at its first call.
+// Objects are the modules and what they define, in memory that sessions share until the process ends. They are read when they are
+// first needed. Any goroutine may use them.
+type Objects struct {
+	mu  sync.Mutex
+	all *dataframe.Frame
+}
+
+// Documented are modules whose objects sessions share.
+type Documented interface {
+	fs.FS
+	// Objects returns the objects of the modules, or nil if not all sessions have the same modules.
+	Objects() *Objects
+}
+
+// Read reads the objects unless it was done before. An error is not kept.
+func (o *Objects) Read(modules fs.FS) (*dataframe.Frame, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all != nil {
+		return o.all, nil
+	}
+	all, err := readObjects(dataframe.NewPool(), modules)
+	if err == nil {
+		o.all = all
+	}
+	return all, err
+}
+
+// defineDocs defines the function of the objects that modules define. A session keeps those of its first call.
 func (e *Engine) defineDocs() error {
 	const name = "__intrinsic_stdlib_objects"
 	var all *dataframe.Frame
 	f := &dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
 		if all == nil {
-			objects, err := readObjects(e.pool, e.options.Modules)
+			objects, err := e.objects()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -42,6 +71,15 @@ func (e *Engine) defineDocs() error {
 		return all, nil
 	}}
 	return f.Define(e.db)
+}
+
+func (e *Engine) objects() (*dataframe.Frame, error) {
+	if d, ok := e.options.Modules.(Documented); ok {
+		if shared := d.Objects(); shared != nil {
+			return shared.Read(d)
+		}
+	}
+	return readObjects(e.pool, e.options.Modules)
 }
 
 // readObjects returns the modules, each followed by its objects. There are none without modules.

@@ -63,3 +63,35 @@ Columns:
 		}
 	}
 }
+
+// shared are modules whose objects sessions share, unless changed is set.
+type shared struct {
+	fs.FS
+	objects *perfettosql.Objects
+	changed bool
+}
+
+func (s *shared) Objects() *perfettosql.Objects {
+	if s.changed {
+		return nil
+	}
+	return s.objects
+}
+
+// TestSharedDocs checks that modules are read once for all sessions, and again once they have changed.
+func TestSharedDocs(t *testing.T) {
+	files := fstest.MapFS{"a/b.sql": {Data: []byte("CREATE PERFETTO TABLE t AS SELECT 1;")}}
+	modules := &shared{FS: files, objects: &perfettosql.Objects{}}
+	check := func(want ...string) {
+		t.Helper()
+		got, err := rowsWith(t, perfettosql.Options{Modules: modules}, "SELECT name FROM __intrinsic_stdlib_objects")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+	check("'a.b'", "'t'")
+	files["a/c.sql"] = &fstest.MapFile{}
+	check("'a.b'", "'t'")
+	modules.changed = true
+	check("'a.b'", "'t'", "'a.c'")
+}

@@ -32,6 +32,8 @@ type Frame struct {
 	Columns []*Column
 	Rows    int
 	indexes []*Index
+	whole   *Frame                // of which these are the first rows, nil if these are all
+	headed  atomic.Pointer[Frame] // made when it is first needed
 }
 
 // Column is a column of a frame. Its values are loaded when they are first needed.
@@ -45,6 +47,7 @@ type Column struct {
 	derived atomic.Pointer[traits]
 	loaded  atomic.Pointer[values]
 	load    func() (*values, error)
+	part    func(rows int) (*values, error) // loads only the first rows; nil if the column cannot
 }
 
 // column returns a column with its values.
@@ -56,13 +59,50 @@ func column(name string, kind Kind, v *values) *Column {
 
 // Lazy returns a column of integers, real numbers or texts that load reads. It calls the methods of the Builder's column.
 func Lazy(name string, kind Kind, load func(*Values) error) *Column {
-	return &Column{Name: name, Kind: kind, load: func() (*values, error) {
-		v := &Values{kind: kind}
-		if err := load(v); err != nil {
-			return nil, fmt.Errorf("column %s: %w", name, err)
-		}
-		return v.done(), nil
-	}}
+	return &Column{Name: name, Kind: kind, load: func() (*values, error) { return loadValues(name, kind, load) }}
+}
+
+// LazyRows is Lazy for a load that can read the first rows only.
+func LazyRows(name string, kind Kind, load func(to *Values, rows int) error) *Column {
+	part := func(rows int) (*values, error) {
+		return loadValues(name, kind, func(to *Values) error { return load(to, rows) })
+	}
+	return &Column{Name: name, Kind: kind, load: func() (*values, error) { return part(math.MaxInt) }, part: part}
+}
+
+func loadValues(name string, kind Kind, load func(*Values) error) (*values, error) {
+	v := &Values{kind: kind}
+	if err := load(v); err != nil {
+		return nil, fmt.Errorf("column %s: %w", name, err)
+	}
+	return v.done(), nil
+}
+
+// A frame of many rows has a head, so that a query for a few rows need not read all.
+const (
+	headRows = 1 << 10
+	manyRows = 8 * headRows
+)
+
+// head returns a frame of the first rows, or the frame itself if that is small.
+func (f *Frame) head() *Frame {
+	if f.Rows <= manyRows {
+		return f
+	}
+	if h := f.headed.Load(); h != nil {
+		return h
+	}
+	h := &Frame{Pool: f.Pool, Rows: headRows, whole: f}
+	for i, c := range f.Columns {
+		h.Columns = append(h.Columns, &Column{Name: c.Name, Kind: c.Kind, Hidden: c.Hidden, Layout: c.Layout, load: func() (*values, error) {
+			if c.part == nil || c.loaded.Load() != nil {
+				return f.at(i)
+			}
+			return c.part(headRows)
+		}})
+	}
+	f.headed.CompareAndSwap(nil, h)
+	return f.headed.Load()
 }
 
 // Column returns the position of a column, or -1. Case does not matter, as in SQL.
@@ -100,7 +140,7 @@ func (f *Frame) at(i int) (*values, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.rows != f.Rows {
+	if v.rows != f.Rows && (f.whole == nil || v.rows != f.whole.Rows) {
 		return nil, fmt.Errorf("column %s has %d rows, not %d", c.Name, v.rows, f.Rows)
 	}
 	c.loaded.Store(v)

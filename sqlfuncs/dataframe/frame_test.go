@@ -195,3 +195,51 @@ func TestStable(t *testing.T) {
 		}
 	}
 }
+
+// TestHead checks that a query for a few of the first rows reads no more of a large table, and gives the rows of the whole.
+func TestHead(t *testing.T) {
+	db := sqlitetest.Open(t)
+	const rows = 100_000
+	read := map[int]int{} // how often so many rows were
+	f := &Frame{Pool: NewPool(), Rows: rows}
+	f.Columns = append(f.Columns, LazyRows("n", Integer, func(to *Values, n int) error {
+		n = min(n, rows)
+		read[n]++
+		for i := range n {
+			to.Int(int64(i * 3))
+		}
+		return nil
+	}), Lazy("derived", Integer, func(to *Values) error {
+		for i := range rows {
+			to.Int(int64(-i))
+		}
+		return nil
+	}))
+	f.Columns[0].Layout = &Layout{} // else the values tell
+	err := db.Module("f", sqlite.Module{Connect: func() (sqlite.Table, string, error) { return f.Table(), f.Declaration(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(sql string, want ...string) {
+		t.Helper()
+		if got := rowsOf(t, db, sql); !slices.Equal(got, want) {
+			t.Errorf("%s gives %q, not %q", sql, got, want)
+		}
+	}
+	check("SELECT * FROM f LIMIT 2", "int64:0 int64:0", "int64:3 int64:-1")
+	check("SELECT n FROM f LIMIT 1 OFFSET 1023", "int64:3069")
+	check("SELECT sum((SELECT n FROM f LIMIT 1 OFFSET 7)) FROM (SELECT 1 UNION ALL SELECT 2)", "int64:42")
+	check("SELECT n FROM f LIMIT 0")
+	if len(read) != 1 || read[headRows] != 1 {
+		t.Errorf("rows read: %v, not %d once", read, headRows)
+	}
+	check("SELECT n FROM f LIMIT 1 OFFSET 1024", "int64:3072")
+	check("SELECT n FROM f WHERE n > 270000 LIMIT 1", "int64:270003")
+	check("SELECT max(n) FROM (SELECT n FROM f LIMIT 2000)", "int64:5997")
+	check("SELECT n FROM f LIMIT 1 OFFSET 99999", "int64:299997")
+	check("SELECT n FROM f LIMIT 1 OFFSET 100000")
+	check("SELECT n FROM f ORDER BY n DESC LIMIT 1", "int64:299997")
+	if read[rows] != 1 {
+		t.Errorf("all rows were read %d times, not once", read[rows])
+	}
+}

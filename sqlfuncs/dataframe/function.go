@@ -89,8 +89,8 @@ func (c *functionCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	for _, a := range args {
 		c.args = append(c.args, a.Any())
 	}
-	if c.rows.frame != frame {
-		c.rows = cursor{frame: frame}
+	if c.rows.whole != frame {
+		c.rows = cursor{whole: frame}
 	}
 	if err := c.rows.Filter(0, "", nil); err != nil {
 		return err

@@ -37,6 +37,13 @@ func (f *File) Close() error { return f.reader.Close() }
 // Slice narrows the file to some of its rows.
 func (f *File) Slice(from, to int) { f.first, f.Rows = f.first+from, to-from }
 
+// First returns the file with no more than its first rows.
+func (f *File) First(rows int) *File {
+	first := *f
+	first.Rows = min(f.Rows, rows)
+	return &first
+}
+
 // Has reports whether the file has a column.
 func (f *File) Has(column string) bool { _, ok := f.at[column]; return ok }
 

@@ -37,7 +37,7 @@ func (f *Frame) Table() sqlite.Table { return &frameTable{f} }
 
 type frameTable struct{ *Frame }
 
-func (t *frameTable) Open() (sqlite.Cursor, error) { return &cursor{frame: t.Frame}, nil }
+func (t *frameTable) Open() (sqlite.Cursor, error) { return &cursor{whole: t.Frame}, nil }
 func (t *frameTable) Destroy()                     {}
 
 // plan is how a query goes through a frame. Filter gets it as text.
@@ -108,6 +108,14 @@ func parsePlan(text string) plan {
 		}
 	}
 	return p
+}
+
+// few reports whether the plan wants a few of the first rows and nothing else. The limit and the offset of a plan are constant.
+func (p *plan) few(args []sqlite.Value) bool {
+	if len(p.filters) > 0 || len(p.orders) > 0 || p.limit < 0 || args[p.limit].Int() > headRows {
+		return false
+	}
+	return p.offset < 0 || args[p.offset].Int() <= headRows-args[p.limit].Int()
 }
 
 // use is a constraint that a plan uses.
@@ -321,7 +329,8 @@ func (u *use) reads() int {
 
 // cursor goes through the rows of a plan.
 type cursor struct {
-	frame *Frame
+	whole *Frame
+	frame *Frame // the whole table, or its head
 	text  string
 	plan  plan
 	sel   selection
@@ -338,8 +347,9 @@ func (c *cursor) Close() {}
 func (c *cursor) Filter(_ int, text string, args []sqlite.Value) error {
 	if c.col == nil || text != c.text {
 		c.text, c.plan = text, parsePlan(text)
-		if c.col == nil {
-			c.col = make([]*values, len(c.frame.Columns))
+		c.frame, c.col = c.whole, make([]*values, len(c.whole.Columns))
+		if c.plan.few(args) {
+			c.frame = c.whole.head()
 		}
 	}
 	s := &c.sel

@@ -312,9 +312,11 @@ func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[str
 		if other, ok := renames[from]; ok {
 			from = other
 		}
-		column := dataframe.Lazy(c.Name, c.Kind, func(v *dataframe.Values) error {
+		column := dataframe.LazyRows(c.Name, c.Kind, func(v *dataframe.Values, rows int) error {
 			for _, file := range files {
-				if err := d.readColumn(file, from, v); err != nil {
+				first := file.First(rows)
+				rows -= first.Rows
+				if err := d.readColumn(first, from, v); err != nil {
 					return err
 				}
 			}

@@ -435,26 +435,34 @@ func (c *cursor) search() *sqlite.Search {
 	if len(p.filters) == 0 || len(p.orders) > 0 || p.limit >= 0 || p.offset >= 0 {
 		return nil
 	}
-	s := &sqlite.Search{Rows: c.frame.Rows}
+	s := &sqlite.Search{Rows: c.frame.Rows, Op: p.filters[0].op}
 	for i, f := range p.filters {
 		r, err := c.frame.Reader(f.column)
-		if err != nil || r.v.kind != Integer {
+		switch {
+		case err != nil:
 			return nil
-		}
-		switch f.op {
-		case sqlite.EQ, sqlite.NE, sqlite.LT, sqlite.LE, sqlite.GT, sqlite.GE:
-		default:
-			return nil
-		}
-		if i > 0 {
+		case i > 0 && r.v.tests(f.op):
 			s.Tests = append(s.Tests, sqlite.Test{Vector: r.Vector(), Op: f.op})
-			continue
-		}
-		if s.Vector, s.Order = r.Vector(), r.v.ordered(); f.op != sqlite.EQ || s.Order == nil && !r.v.sorted {
+		case i == 0 && r.v.kind == Integer && (r.v.sorted && ranged(f.op) || f.op == sqlite.EQ && r.v.ordered() != nil):
+			if s.Vector = r.Vector(); !r.v.sorted {
+				s.Order = r.v.ordered()
+			}
+		default:
 			return nil
 		}
 	}
 	return s
+}
+
+// tests reports whether an operator can be that of a sqlite.Test.
+func (v *values) tests(op sqlite.Op) bool {
+	switch op {
+	case sqlite.IsNull, sqlite.IsNotNull:
+		return true
+	case sqlite.EQ, sqlite.NE:
+		return v.kind != Real
+	}
+	return v.kind == Integer && ranged(op)
 }
 
 // GoTo goes to a row, which is number i of a list that Rows has returned.

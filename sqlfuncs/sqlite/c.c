@@ -12,7 +12,7 @@ enum {
 	INTEGER = 1, REAL, TEXT, BLOB, NULL_,
 	CONFIG_MALLOC = 4, CONFIG_GETMALLOC, CONFIG_MEMSTATUS = 9,
 	OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000,
-	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_NE = 68,
+	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_GE = 32, OP_NE = 68, OP_ISNOTNULL = 70, OP_ISNULL = 71,
 	UTF8 = 1, UTF8_ZT = 16, DETERMINISTIC = 0x800, INNOCUOUS = 0x200000,
 };
 
@@ -572,20 +572,21 @@ static int64_t bound(const cursor *c, int64_t x, int above) {
 	return from;
 }
 
-// search goes to the rows with a value.
+// place is bound in a sequence.
+static int64_t place(const cursor *c, int64_t x, int above) {
+	if (x < c->search.first) return 0;
+	uint64_t row = (uint64_t)x - (uint64_t)c->search.first;
+	return row >= (uint64_t)c->rows ? c->rows : (int64_t)row + above;
+}
+
+// search goes to the rows that compare with a value.
 static void search(cursor *c, int64_t x) {
+	int64_t (*find)(const cursor *, int64_t, int) = c->search.kind == COLUMN_SEQUENCE ? place : bound;
 	c->list = c->order;
-	c->at = c->end = c->more = 0;
-	if (c->search.kind == COLUMN_SEQUENCE) {
-		uint64_t row = (uint64_t)x - (uint64_t)c->search.first;
-		if (row < (uint64_t)c->rows) {
-			c->at = row;
-			c->end = row + 1;
-		}
-		return;
-	}
-	c->at = bound(c, x, 0);
-	c->end = bound(c, x, 1);
+	c->at = c->more = 0;
+	c->end = c->rows;
+	if (c->op == OP_EQ || c->op == OP_GE || c->op == OP_GT) c->at = find(c, x, c->op == OP_GT);
+	if (c->op == OP_EQ || c->op == OP_LE || c->op == OP_LT) c->end = find(c, x, c->op != OP_LT);
 }
 
 // is_null says whether a column has no value in a row.
@@ -604,41 +605,90 @@ static int64_t integer(const column *c, int64_t row) {
 	return c->first + row;
 }
 
+typedef struct {
+	const char *p;
+	int64_t n;
+} text;
+
+enum { CHUNK_BITS = 8 }; // chunkBits in Go
+
+// text_at is the value of a column of texts.
+static const text *text_at(const column *c, int64_t row) {
+	uint32_t id = ((const uint32_t *)c->data)[row];
+	return ((const text *const *)c->texts)[id >> CHUNK_BITS] + (id & ((1 << CHUNK_BITS) - 1));
+}
+
+// An operand is what a test compares with.
+typedef struct {
+	int64_t x;
+	const char *p; // a text of n bytes
+	int n;
+} operand;
+
+// read_operand says whether a value can be an operand of a test.
+static int read_operand(operand *to, const test *t, sqlite3_value *v) {
+	if (t->op == OP_ISNULL || t->op == OP_ISNOTNULL) return 1;
+	if (sqlite3_value_type(v) != (t->column.kind == COLUMN_TEXT ? TEXT : INTEGER)) return 0;
+	if (t->column.kind == COLUMN_TEXT) {
+		to->p = (const char *)sqlite3_value_text(v);
+		to->n = sqlite3_value_bytes(v);
+		return to->p != NULL;
+	}
+	to->x = sqlite3_value_int64(v);
+	return 1;
+}
+
 // passes says whether a row passes a test.
-static int passes(const test *t, int64_t row, int64_t x) {
-	if (is_null(&t->column, row)) return 0;
+static int passes(const test *t, int64_t row, const operand *with) {
+	int null = is_null(&t->column, row);
+	if (t->op == OP_ISNULL || null) return t->op == OP_ISNULL && null;
+	if (t->op == OP_ISNOTNULL) return 1;
+	if (t->column.kind == COLUMN_TEXT) {
+		const text *of = text_at(&t->column, row);
+		return (of->n == with->n && !memcmp(of->p, with->p, with->n)) == (t->op == OP_EQ);
+	}
 	int64_t v = integer(&t->column, row);
 	switch (t->op) {
 	case OP_EQ:
-		return v == x;
+		return v == with->x;
 	case OP_NE:
-		return v != x;
+		return v != with->x;
 	case OP_LT:
-		return v < x;
+		return v < with->x;
 	case OP_LE:
-		return v <= x;
+		return v <= with->x;
 	case OP_GT:
-		return v > x;
+		return v > with->x;
 	}
-	return v >= x;
+	return v >= with->x;
 }
+
+enum { MOST_TESTED = 1024 }; // rows, of which Go may read fewer
 
 // searched carries out a plan that searches for integers, and says whether it could.
 static int searched(cursor *c, int argc, sqlite3_value **argv) {
-	if (argc != c->tested + 1) return 0;
-	for (int i = 0; i < argc; i++) {
-		if (sqlite3_value_type(argv[i]) != INTEGER) return 0;
+	const test *tests = (const test *)c->tests;
+	operand with[FEW];
+	if (argc != c->tested + 1 || argc > FEW || sqlite3_value_type(argv[0]) != INTEGER) return 0;
+	for (int i = 1; i < argc; i++) {
+		if (!read_operand(&with[i], &tests[i - 1], argv[i])) return 0;
 	}
 	search(c, sqlite3_value_int64(argv[0]));
-	if (c->at == c->end || argc == 1) return 1;
-	if (c->end - c->at > 1) return 0;
-	int64_t row = c->list ? ((const uint32_t *)c->list)[c->at] : c->at;
-	for (int i = 1; i < argc; i++) {
-		if (!passes((const test *)c->tests + i - 1, row, sqlite3_value_int64(argv[i]))) {
-			c->at = c->end;
-			break;
-		}
+	if (c->at >= c->end || argc == 1) return 1;
+	if (c->end - c->at > MOST_TESTED) return 0;
+	if (!c->passed && !(c->passed = (uintptr_t)malloc(MOST_TESTED * sizeof(uint32_t)))) return 0;
+	uint32_t *passed = (uint32_t *)c->passed;
+	int64_t n = 0;
+	for (; c->at < c->end; c->at++) {
+		int64_t row = c->list ? ((const uint32_t *)c->list)[c->at] : c->at;
+		int all = 1;
+		for (int i = 1; i < argc && all; i++) all = passes(&tests[i - 1], row, &with[i]);
+		passed[n] = row;
+		n += all;
 	}
+	c->list = c->passed;
+	c->at = 0;
+	c->end = n;
 	return 1;
 }
 
@@ -662,13 +712,6 @@ static int x_next(sqlite3_vtab_cursor *p) {
 
 static int x_eof(sqlite3_vtab_cursor *p) { return ((cursor *)p)->at >= ((cursor *)p)->end; }
 
-typedef struct {
-	const char *p;
-	int64_t n;
-} text;
-
-enum { CHUNK_BITS = 8 }; // chunkBits in Go
-
 static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 	cursor *c = (cursor *)p;
 	column *col = (column *)c->columns + i;
@@ -688,8 +731,7 @@ static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 		sqlite3_result_double(ctx, ((const double *)col->data)[row]);
 		break;
 	case COLUMN_TEXT: {
-		uint32_t id = ((const uint32_t *)col->data)[row];
-		const text *t = ((const text *const *)col->texts)[id >> CHUNK_BITS] + (id & ((1 << CHUNK_BITS) - 1));
+		const text *t = text_at(col, row);
 		sqlite3_result_text64(ctx, t->p, t->n, NULL, UTF8_ZT);
 		break;
 	}

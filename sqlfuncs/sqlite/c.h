@@ -150,10 +150,12 @@ typedef struct {
 	int64_t known;     // number of columns in it
 	const char *plan;  // that searches for integers, or NULL
 	column search;     // where
+	int64_t op;        // how
 	uint64_t order;    // address of the numbers of rows by value, or 0 if the values ascend
 	int64_t rows;      // number of these
 	uint64_t tests;    // address of an array, for the other arguments
 	int64_t tested;    // number of tests
+	uint64_t passed;   // address of room for rows that pass them
 } cursor;
 
 typedef struct {

@@ -402,6 +402,7 @@ func goClose(c *C.cursor) {
 	r.numbers.release()
 	C.free(pointer(uintptr(c.columns)))
 	C.free(pointer(uintptr(c.tests)))
+	C.free(pointer(uintptr(c.passed)))
 }
 
 func readerOf(c *C.cursor) *reader { return handles.get(uintptr(c.handle)).(*reader) }
@@ -426,7 +427,7 @@ func goFilter(c *C.cursor, number C.int, plan *C.char, argc C.int, args *C.cell)
 func (r *reader) showSearch() {
 	s, c := r.search, r.c
 	r.describe(&c.search, s.Vector)
-	c.rows, c.order = C.int64_t(s.Rows), 0
+	c.op, c.rows, c.order = C.int64_t(s.Op), C.int64_t(s.Rows), 0
 	if s.Order != nil {
 		c.rows, c.order = C.int64_t(len(s.Order)), r.pinned(unsafe.Pointer(unsafe.SliceData(s.Order)))
 	}

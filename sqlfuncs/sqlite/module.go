@@ -71,19 +71,20 @@ type Rows struct {
 	Search *Search
 }
 
-// Search says that the rows are those where integers equal the first argument of Filter, and pass tests with the others. The
-// same plan with other integers can be carried out without a call.
+// Search says that the rows are those where integers compare with the first argument of Filter, and pass tests with the others. The
+// same plan with other arguments can be carried out without a call.
 type Search struct {
 	Vector *Vector
+	Op     Op // EQ, LT, LE, GT or GE
 	Rows   int
-	Order  []uint32 // the rows whose integers ascend, equal ones by row; nil if all do
+	Order  []uint32 // for EQ: the rows whose integers ascend, equal ones by row; nil if all do
 	Tests  []Test
 }
 
-// Test compares integers, or NULL, with an argument.
+// Test compares a value with an argument: integers by EQ, NE, LT, LE, GT or GE, texts by EQ or NE, and all by IsNull or IsNotNull.
 type Test struct {
 	Vector *Vector
-	Op     Op // EQ, NE, LT, LE, GT or GE
+	Op     Op
 }
 
 // Vector are the values of a column. One of the slices has them; a sequence has none.

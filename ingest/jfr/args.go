@@ -20,6 +20,46 @@ const (
 // truncated is the key of the arg of events whose stack was cut off.
 const truncated = "stackTrace.truncated"
 
+// path is where a value is in the events of a type, which gives its arg the keys.
+type path struct {
+	flat, key     string
+	flatID, keyID model.StringID // 0 until an arg has them
+}
+
+// step is the last step of a path: a field of the object at the path within, or an element of the list there.
+type step struct {
+	within *path // nil for a field of the event
+	field  *field
+	index  int // of the element, or none
+}
+
+const noIndex = -1
+
+// utidField stands for the utid of a thread.
+var utidField = &field{name: "utid"}
+
+// path returns the path that a step leads to.
+func (c *chunk) path(s step) *path {
+	if s.within == nil {
+		if s.field.path == nil {
+			s.field.path = &path{flat: s.field.name, key: s.field.name}
+		}
+		return s.field.path
+	}
+	p := c.paths[s]
+	if p == nil {
+		p = &path{flat: s.within.flat, key: s.within.key}
+		if s.index != noIndex {
+			p.key += "[" + strconv.Itoa(s.index) + "]"
+		} else {
+			p.flat += "." + s.field.name
+			p.key += "." + s.field.name
+		}
+		c.paths[s] = p
+	}
+	return p
+}
+
 // args packs the fields of an event for the parser.
 type args struct {
 	*chunk
@@ -32,7 +72,7 @@ type args struct {
 func (a *args) full() bool { return a.left < 0 || a.constants > 0 && a.shared < 0 }
 
 // add adds the value of a field, under the field's name and those of the objects it is in. A missing value has no arg.
-func (a *args) add(f *field, v value, flat, key string, depth int) {
+func (a *args) add(f *field, v value, at step, depth int) {
 	v = a.shown(v)
 	if v.kind == null {
 		return
@@ -45,25 +85,26 @@ func (a *args) add(f *field, v value, flat, key string, depth int) {
 		a.in.File.Unread(model.StatUnreadFact, model.None, "deeply nested field").Add(model.LogEntry{})
 		return
 	}
+	p := a.path(at)
 	switch v.kind {
 	case list:
 		r, element := cursor{b: v.data}, *f
 		element.array = false
-		for i := range v.n {
+		for i := range int(v.n) {
 			if a.full() {
 				break
 			}
-			a.add(&element, a.element(&r, &element), flat, key+"["+strconv.FormatUint(i, 10)+"]", depth)
+			a.add(&element, a.element(&r, &element), step{p, nil, i}, depth)
 		}
 	case object:
 		if v.class.name == stackClass {
-			a.head(flat, key, argInt).Int(int64(a.stack(v).callsite))
+			a.head(p, argInt).Int(int64(a.stack(v).callsite))
 			return
 		}
 		if name := a.name(v); name != 0 {
-			a.head(flat, key, argWord).Uint(uint64(name))
+			a.head(p, argWord).Uint(uint64(name))
 			if utid := a.thread(v); utid != model.None {
-				a.head(flat+".utid", key+".utid", argInt).Int(int64(utid))
+				a.head(a.path(step{p, utidField, noIndex}), argInt).Int(int64(utid))
 			}
 			return
 		}
@@ -76,33 +117,33 @@ func (a *args) add(f *field, v value, flat, key string, depth int) {
 			if a.full() {
 				break
 			}
-			a.add(f, a.chunk.read(&r, f), flat+"."+f.name, key+"."+f.name, depth+1)
+			a.add(f, a.chunk.read(&r, f), step{p, f, noIndex}, depth+1)
 		}
 	case text:
-		a.head(flat, key, argText).Raw(v.text)
+		a.head(p, argText).Raw(v.text)
 	case boolean:
-		a.head(flat, key, argBool).Uint(v.n)
+		a.head(p, argBool).Uint(v.n)
 	case real:
-		a.head(flat, key, argReal).Uint(v.n)
+		a.head(p, argReal).Uint(v.n)
 	default:
-		a.number(f, v, flat, key)
+		a.number(f, v, p)
 	}
 }
 
 // number adds an integer. Times are in ns.
-func (a *args) number(f *field, v value, flat, key string) {
+func (a *args) number(f *field, v value, p *path) {
 	n := int64(v.n)
 	switch {
 	case (f.timespan != 0 || f.timestamp != 0) && n == math.MinInt64: // none
 	case f.timestamp == inTicks:
-		a.head(flat, key, argInt).Int(a.time(v.n))
+		a.head(p, argInt).Int(a.time(v.n))
 	case f.timespan == inTicks:
-		a.head(flat, key, argInt).Int(a.span(n))
+		a.head(p, argInt).Int(a.span(n))
 	case f.timespan != 0 || f.timestamp != 0:
 		unit := max(f.timespan, f.timestamp)
-		a.head(flat, key, argInt).Int(min(max(n, math.MinInt64/unit), math.MaxInt64/unit) * unit)
+		a.head(p, argInt).Int(min(max(n, math.MinInt64/unit), math.MaxInt64/unit) * unit)
 	case f.address:
-		a.head(flat, key, argPointer).Uint(v.n)
+		a.head(p, argPointer).Uint(v.n)
 	case f.unsigned:
 		switch f.class.name {
 		case "byte":
@@ -112,16 +153,19 @@ func (a *args) number(f *field, v value, flat, key string) {
 		case "int":
 			v.n = uint64(uint32(v.n))
 		}
-		a.head(flat, key, argUint).Uint(v.n)
+		a.head(p, argUint).Uint(v.n)
 	default:
-		a.head(flat, key, argInt).Int(n)
+		a.head(p, argInt).Int(n)
 	}
 }
 
-func (a *args) head(flat, key string, kind uint64) *token.Writer {
-	words := a.in.Store.Strings
-	a.w.Uint(uint64(words.Intern(flat)))
-	a.w.Uint(uint64(words.Intern(key)))
+func (a *args) head(p *path, kind uint64) *token.Writer {
+	if p.keyID == 0 {
+		words := a.in.Store.Strings
+		p.flatID, p.keyID = words.Intern(p.flat), words.Intern(p.key)
+	}
+	a.w.Uint(uint64(p.flatID))
+	a.w.Uint(uint64(p.keyID))
 	a.w.Uint(kind)
 	return a.w
 }

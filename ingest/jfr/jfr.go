@@ -62,6 +62,8 @@ type reader struct {
 	buffer []byte // the event, if it is small
 	total  int64  // events
 	shared int    // args in constants that events may still have
+	// truncated is the path of an arg that no field has.
+	truncated path
 	// Why the last chunk that is not read is not, "" if there is none.
 	unsupported string
 }
@@ -73,7 +75,8 @@ func read(in *format.Input) error {
 	}
 	defer file.Close()
 	in.UseClock(model.ClockRealtime)
-	r := &reader{in: in, file: file, parser: newParser(in.Context), event: token.NewWriter(in.Store), args: token.NewWriter(in.Store), shared: allShared}
+	r := &reader{in: in, file: file, parser: newParser(in.Context), event: token.NewWriter(in.Store), args: token.NewWriter(in.Store), shared: allShared,
+		truncated: path{flat: truncated, key: truncated}}
 	r.people.context = in.Context
 	r.parser.people = &r.people
 	r.stream = in.Sorter.NewStream(r.parser)
@@ -179,19 +182,21 @@ type chunk struct {
 	header
 	at, end int64
 	types   map[uint64]*class
-	first   map[uint64]int64 // offset of the first event of each type
-	tree    int64            // offset of the metadata, 0 for none
-	checks  []int64          // offsets of the events with constants
-	known   map[ref]known
+	first   map[uint64]int64           // offset of the first event of each type
+	tree    int64                      // offset of the metadata, 0 for none
+	checks  []int64                    // offsets of the events with constants
 	frames  map[string]profile.FrameID // by their bytes
+	paths   map[step]*path             // of what is in fields of events
 	missing bool                       // the event refers to a constant that is not there
-	kinds   map[*class]*kind
+	text    []byte                     // a name being built
+	before  traceBefore
+	inner   []frameAt // of the stack trace at hand
 }
 
 // events reads the chunk.
 func (c *chunk) events() error {
-	c.types, c.first, c.known = map[uint64]*class{}, map[uint64]int64{}, map[ref]known{}
-	c.frames, c.kinds = map[string]profile.FrameID{}, map[*class]*kind{}
+	c.types, c.first = map[uint64]*class{}, map[uint64]int64{}
+	c.frames, c.paths = map[string]profile.FrameID{}, map[step]*path{}
 	total := int64(0)
 	stopped := c.scan(c.at+headerSize, c.end, true, func(at, _ int64, typ uint64) bool {
 		switch typ {
@@ -380,11 +385,10 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 		}
 	}
 	r := c.body(event)
-	k := c.kinds[t]
-	if k == nil {
-		k = c.parser.kind(t)
-		c.kinds[t] = k
+	if t.kind == nil {
+		t.kind = c.parser.kind(t)
 	}
+	k := t.kind
 	start, timed, dur := int64(0), false, int64(model.None)
 	utid, stack := model.UTID(model.None), stack{callsite: model.None}
 	c.missing = false
@@ -405,7 +409,7 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 		case f.name == "stackTrace" && f.class.name == stackClass:
 			stack = c.stack(v)
 		default:
-			args.add(f, v, f.name, f.name, 0)
+			args.add(f, v, step{field: f}, 0)
 		}
 	}
 	c.reader.shared -= allowed - args.shared
@@ -414,7 +418,7 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 		return nil
 	}
 	if stack.truncated {
-		args.head(truncated, truncated, argBool).Uint(1)
+		args.head(&c.reader.truncated, argBool).Uint(1)
 	}
 	if c.missing {
 		c.in.File.LogAt(model.StatJFRConstantMissing, at, nil)

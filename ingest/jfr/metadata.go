@@ -9,8 +9,20 @@ import (
 // node is an element of the metadata, as in XML.
 type node struct {
 	name       string
-	attributes map[string]string
-	children   []*node
+	attributes []attribute
+	children   []node
+}
+
+type attribute struct{ name, value string }
+
+// get returns the last value of an attribute, "" if there is none.
+func (n *node) get(name string) string {
+	for _, a := range slices.Backward(n.attributes) {
+		if a.name == name {
+			return a.value
+		}
+	}
+	return ""
 }
 
 // tree reads the texts and the root element of metadata.
@@ -27,11 +39,10 @@ func (t *tree) word() string {
 	return ""
 }
 
-func (t *tree) node(depth int) *node {
-	n := &node{name: t.word(), attributes: map[string]string{}}
+func (t *tree) node(depth int) node {
+	n := node{name: t.word()}
 	for i := t.number(); i > 0 && !t.bad; i-- {
-		key := t.word()
-		n.attributes[key] = t.word()
+		n.attributes = append(n.attributes, attribute{t.word(), t.word()})
 	}
 	if depth > maxDepth {
 		t.bad = true
@@ -64,9 +75,9 @@ func (c *chunk) declare() bool {
 	if c.tree == 0 || t.bad {
 		return false
 	}
-	var classes []*node
-	for _, m := range root.children {
-		if m.name == "metadata" {
+	var classes []node
+	for i := range root.children {
+		if m := &root.children[i]; m.name == "metadata" {
 			classes = m.children
 		}
 	}
@@ -78,51 +89,58 @@ func (c *chunk) declare() bool {
 		}
 		return n
 	}
-	for _, n := range classes {
-		name := n.attributes["name"]
+	for i := range classes {
+		n := &classes[i]
+		name := n.get("name")
 		if old, ok := strings.CutPrefix(name, "com.oracle.jfr.types."); ok { // JDK 9
 			name = "jdk.types." + old
 		}
-		c.types[id(n.attributes["id"])] = &class{name: name, super: n.attributes["superType"], scalar: scalars[name], pool: map[uint64][]byte{}}
+		c.types[id(n.get("id"))] = &class{name: name, super: n.get("superType"), scalar: scalars[name], pool: map[uint64]constant{}}
 	}
 	annotations := func(n *node, f func(name string, n *node)) {
-		for _, a := range n.children {
-			if t := c.types[id(a.attributes["class"])]; t != nil && a.name == "annotation" {
+		for i := range n.children {
+			a := &n.children[i]
+			if a.name != "annotation" {
+				continue
+			}
+			if t := c.types[id(a.get("class"))]; t != nil {
 				f(t.name, a)
 			}
 		}
 	}
-	for _, n := range classes {
-		t := c.types[id(n.attributes["id"])]
+	for i := range classes {
+		n := &classes[i]
+		t := c.types[id(n.get("id"))]
 		annotations(n, func(name string, a *node) {
 			if name != "jdk.jfr.Category" {
 				return
 			}
-			for i := 0; ; i++ {
-				part, ok := a.attributes["value-"+strconv.Itoa(i)]
-				if !ok {
-					break
+			for _, part := range a.attributes {
+				if !strings.HasPrefix(part.name, "value-") {
+					continue
 				}
-				if t.category += part; a.attributes["value-"+strconv.Itoa(i+1)] != "" {
+				if t.category != "" {
 					t.category += "/"
 				}
+				t.category += part.value
 			}
 		})
-		for _, child := range n.children {
+		for i := range n.children {
+			child := &n.children[i]
 			if child.name != "field" {
 				continue
 			}
-			f := &field{name: child.attributes["name"], class: c.types[id(child.attributes["class"])],
-				constant: child.attributes["constantPool"] == "true", array: child.attributes["dimension"] == "1"}
+			f := &field{name: child.get("name"), class: c.types[id(child.get("class"))],
+				constant: child.get("constantPool") == "true", array: child.get("dimension") == "1"}
 			if f.class == nil {
 				return false
 			}
 			annotations(child, func(name string, a *node) {
 				switch name {
 				case "jdk.jfr.Timespan":
-					f.timespan = units[a.attributes["value"]]
+					f.timespan = units[a.get("value")]
 				case "jdk.jfr.Timestamp":
-					f.timestamp = units[a.attributes["value"]]
+					f.timestamp = units[a.get("value")]
 				case "jdk.jfr.Unsigned":
 					f.unsigned = true
 				case "jdk.jfr.MemoryAddress":
@@ -141,6 +159,9 @@ func (c *chunk) declare() bool {
 	return true
 }
 
+// maxPrepared is for how many constants there is memory before they are read.
+const maxPrepared = 1 << 14
+
 // pools reads an event with constants.
 func (c *chunk) pools(at int64) {
 	b := c.load(at)
@@ -155,10 +176,14 @@ func (c *chunk) pools(at int64) {
 			r.bad = true
 			break
 		}
-		for n := uint32(r.number()); n > 0 && !r.bad; n-- {
+		n := uint32(r.number())
+		if len(t.pool) == 0 {
+			t.pool = make(map[uint64]constant, min(int64(n), int64(len(r.b)-r.at), maxPrepared))
+		}
+		for ; n > 0 && !r.bad; n-- {
 			id, start := r.number(), r.at
 			if c.plain(&r, t); !r.bad {
-				t.pool[id] = r.b[start:r.at:r.at]
+				t.pool[id] = constant{data: r.b[start:r.at:r.at]}
 			}
 		}
 	}

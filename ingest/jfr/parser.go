@@ -46,6 +46,7 @@ type kind struct {
 	size           model.StringID                    // key of the arg that a profile adds up
 	starts, ends   bool                              // of a thread
 	profile        profile.AggregateID               // or None
+	unread         map[model.StringID]*model.Unread  // fields of samples that make no rows, by the key of the arg
 }
 
 // site is a place whose values a profile adds up.
@@ -85,7 +86,7 @@ func (p *parser) kind(t *class) *kind {
 		known = "jdk." + old
 	}
 	k := &kind{number: len(p.kinds), name: word(t.name), category: word(t.category), sample: samples[known], profile: model.None,
-		starts: known == "jdk.ThreadStart", ends: known == "jdk.ThreadEnd", counters: map[model.StringID]model.StringID{}}
+		starts: known == "jdk.ThreadStart", ends: known == "jdk.ThreadEnd", counters: map[model.StringID]model.StringID{}, unread: map[model.StringID]*model.Unread{}}
 	for _, c := range counters[known] {
 		k.counters[word(c)] = word(t.name + "." + c)
 	}
@@ -171,7 +172,10 @@ func (p *parser) sample(ts int64, k *kind, utid model.UTID, callsite profile.Cal
 			s.Weight = a.value.Int()
 			continue
 		}
-		p.File.Unread(model.StatUnreadFact, model.None, p.Store.Strings.Get(k.name)+" "+p.Store.Strings.Get(a.key)).Add(model.LogEntry{TS: ts, HasTS: true})
+		if k.unread[a.key] == nil {
+			k.unread[a.key] = p.File.Unread(model.StatUnreadFact, model.None, p.Store.Strings.Get(k.name)+" "+p.Store.Strings.Get(a.key))
+		}
+		k.unread[a.key].Add(model.LogEntry{TS: ts, HasTS: true})
 	}
 	p.Store.Stacks.AddSampleEvent(p.Store.Stacks.AddSample(s), k.name, model.None)
 }

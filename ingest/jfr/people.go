@@ -55,7 +55,7 @@ func (p *people) thread(c *chunk, v value) (model.UTID, model.StringID) {
 	p.start()
 	id := person{int64(c.get(v, "osThreadId").n), int64(c.get(v, "javaThreadId").n)}
 	name := c.textOf(v, "javaName")
-	if name == "" {
+	if len(name) == 0 {
 		name = c.textOf(v, "osName")
 	}
 	utid, ok := p.threads[id]
@@ -73,8 +73,8 @@ func (p *people) thread(c *chunk, v value) (model.UTID, model.StringID) {
 		utid = machine.AddThread(id.tid, p.upid, id.tid == p.pid)
 	}
 	p.threads[id], p.latest[id.tid] = utid, id
-	word := p.context.Store.Strings.Intern(name)
-	if name != "" {
+	word := p.context.Store.Strings.InternBytes(name)
+	if len(name) > 0 {
 		machine.SetThreadName(utid, word, model.ThreadNameOther)
 	}
 	return utid, word

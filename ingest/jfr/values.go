@@ -1,6 +1,7 @@
 package jfr
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -15,10 +16,17 @@ type class struct {
 	name, super string
 	category    string
 	fields      []*field
-	scalar      kindOf            // of primitive types and texts
-	simple      bool              // is shown as its only field
-	numbers     bool              // has only numbers in LEB128
-	pool        map[uint64][]byte // its constants
+	scalar      kindOf              // of primitive types and texts
+	simple      bool                // is shown as its only field
+	numbers     bool                // has only numbers in LEB128
+	pool        map[uint64]constant // its constants
+	kind        *kind               // of its events, once there is one
+}
+
+// constant is the bytes of a constant, and what has been found out about it, if anything has.
+type constant struct {
+	data  []byte
+	known *known
 }
 
 // field is a field of a class.
@@ -30,6 +38,7 @@ type field struct {
 	timestamp       int64 // likewise, since the epoch
 	unsigned        bool
 	address         bool
+	path            *path // of the field of an event, once it has had a value
 }
 
 const inTicks = -1
@@ -62,6 +71,7 @@ type value struct {
 	class *class // of an object
 	data  []byte // of an object or list
 	ref   ref    // where it is a constant
+	known *known // likewise
 }
 
 // ref names a constant.
@@ -181,9 +191,14 @@ func (c *chunk) read(r *cursor, f *field) value {
 
 // skip passes over a value of a field that is no array, or over an element.
 func (c *chunk) skip(r *cursor, f *field) {
-	if f.constant {
+	switch {
+	case f.constant:
 		r.number()
-	} else {
+	case f.class.numbers && len(f.class.fields) > 0:
+		for range f.class.fields {
+			r.number()
+		}
+	default:
 		c.plain(r, f.class)
 	}
 }
@@ -205,15 +220,15 @@ func (c *chunk) element(r *cursor, f *field) value {
 
 // constant returns a constant, null if it is not there.
 func (c *chunk) constant(t *class, id uint64, depth int) value {
-	data, ok := t.pool[id]
+	k, ok := t.pool[id]
 	if !ok {
 		c.missing = c.missing || id != 0
 		return value{}
 	}
 	if t.scalar == null {
-		return value{kind: object, class: t, data: data, ref: ref{t, id}}
+		return value{kind: object, class: t, data: k.data, ref: ref{t, id}, known: k.known}
 	}
-	return c.plain(&cursor{b: data, depth: depth + 1}, t)
+	return c.plain(&cursor{b: k.data, depth: depth + 1}, t)
 }
 
 // plain reads a value that is no reference.
@@ -306,13 +321,12 @@ type known struct {
 
 // remember returns what is known of a constant, and finds it out before.
 func (c *chunk) remember(v value, find func() known) known {
-	if v.ref.class == nil {
-		return find()
+	if v.known != nil {
+		return *v.known
 	}
-	k, ok := c.known[v.ref]
-	if !ok {
-		k = find()
-		c.known[v.ref] = k
+	k := find()
+	if v.ref.class != nil {
+		v.ref.class.pool[v.ref.id] = constant{v.data, &k}
 	}
 	return k
 }
@@ -335,15 +349,17 @@ func (c *chunk) name(v value) model.StringID {
 		words := c.in.Store.Strings
 		switch v.class.name {
 		case classClass:
-			if name := c.textOf(v, "name"); name != "" {
-				k.name = words.Intern(className(name))
+			if name := c.textOf(v, "name"); len(name) > 0 {
+				c.text = appendClassName(c.text[:0], name)
+				k.name = words.InternBytes(c.text)
 			}
 		case methodClass:
-			name := c.textOf(v, "name")
-			if class := c.textOf(c.get(v, "type"), "name"); class != "" {
-				name = className(class) + "." + name
+			c.text = c.text[:0]
+			if class := c.textOf(c.get(v, "type"), "name"); len(class) > 0 {
+				c.text = append(appendClassName(c.text, class), '.')
 			}
-			k.name = words.Intern(name)
+			c.text = append(c.text, c.textOf(v, "name")...)
+			k.name = words.InternBytes(c.text)
 		case threadClass:
 			k.utid, k.name = c.people.thread(c, v)
 		}
@@ -351,31 +367,39 @@ func (c *chunk) name(v value) model.StringID {
 	}).name
 }
 
-func (c *chunk) textOf(v value, name string) string { return string(c.shown(c.get(v, name)).text) }
+func (c *chunk) textOf(v value, name string) []byte { return c.shown(c.get(v, name)).text }
 
 // primitives are the descriptors of primitive types.
 var primitives = map[byte]string{'B': "byte", 'C': "char", 'D': "double", 'F': "float", 'I': "int", 'J': "long", 'S': "short", 'Z': "boolean"}
 
-// className returns the name of a class in Java from that of the JVM, such as byte[][] for [[B.
-func className(name string) string {
-	var suffix string
-	for len(name) > 1 && name[0] == '[' {
-		name, suffix = name[1:], suffix+"[]"
-	}
-	if suffix != "" {
-		if p := primitives[name[0]]; p != "" && len(name) == 1 {
-			name = p
-		} else if n := len(name) - 1; name[0] == 'L' && name[n] == ';' {
-			name = name[1:n]
+// appendClassName appends the name of a class in Java from that of the JVM, such as byte[][] for [[B.
+func appendClassName(b, name []byte) []byte {
+	element := bytes.TrimLeft(name[:len(name)-1], "[")
+	dimensions := len(name) - 1 - len(element)
+	element = name[dimensions:]
+	primitive := ""
+	if dimensions > 0 {
+		if n := len(element) - 1; n == 0 {
+			primitive = primitives[element[0]]
+		} else if element[0] == 'L' && element[n] == ';' {
+			element = element[1:n]
 		}
 	}
-	b := []byte(name)
-	for i, c := range b {
+	from := len(b)
+	if primitive != "" {
+		b = append(b, primitive...)
+	} else {
+		b = append(b, element...)
+	}
+	for i, c := range b[from:] {
 		if c == '/' {
-			b[i] = '.'
+			b[from+i] = '.'
 		}
 	}
-	return string(b) + suffix
+	for range dimensions {
+		b = append(b, "[]"...)
+	}
+	return b
 }
 
 // thread returns the thread of a value, None for no thread.
@@ -402,28 +426,89 @@ func (c *chunk) stack(v value) stack {
 	}
 	return c.remember(v, func() known {
 		trace := stack{callsite: model.None}
-		var frames []profile.FrameID // innermost first
 		r := cursor{b: v.data}
-		for _, f := range v.class.fields {
+		for i, f := range v.class.fields {
 			switch {
 			case f.name == "truncated":
 				trace.truncated = c.read(&r, f).n != 0
 			case f.name == "frames" && f.array:
-				for n := r.number(); n > 0 && !r.bad; n-- {
-					start := r.at
-					if c.skip(&r, f); !r.bad {
-						frames = append(frames, c.frame(f, r.b[start:r.at]))
-					}
-				}
+				last := v.ref.class != nil && i == len(v.class.fields)-1
+				trace.callsite = c.frameList(&r, f, last)
 			default:
 				c.skipAll(&r, f)
 			}
 		}
-		for _, frame := range slices.Backward(frames) {
-			trace.callsite = c.in.Store.Stacks.Callsite(trace.callsite, frame)
-		}
 		return known{stack: trace}
 	}).stack
+}
+
+// traceBefore is the constant whose frames were read last.
+type traceBefore struct {
+	field *field // with the frames
+	bytes []byte
+	sites []siteBefore // outermost first
+}
+
+// siteBefore is a call site, and how many bytes its frame and those around it have.
+type siteBefore struct {
+	left     int
+	callsite profile.CallsiteID
+}
+
+// frameAt is a frame, and how many bytes it and those around it have.
+type frameAt struct {
+	left  int
+	frame profile.FrameID
+}
+
+// frameList reads the frames of a stack trace, innermost first. Most traces have their outermost frames in common with the one before, which
+// their last bytes show if the frames are the last field of a constant.
+func (c *chunk) frameList(r *cursor, f *field, last bool) profile.CallsiteID {
+	var sites []siteBefore
+	common := 0
+	if last {
+		sites = c.before.sites
+		if c.before.field == f {
+			common = commonEnd(r.b, c.before.bytes)
+		}
+	}
+	c.inner = c.inner[:0]
+	same := false
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		start, left := r.at, len(r.b)-r.at
+		if left <= common {
+			for len(sites) > 0 && sites[len(sites)-1].left > left {
+				sites = sites[:len(sites)-1]
+			}
+			if same = len(sites) > 0 && sites[len(sites)-1].left == left; same {
+				break
+			}
+		}
+		if c.skip(r, f); !r.bad {
+			c.inner = append(c.inner, frameAt{left, c.frame(f, r.b[start:r.at])})
+		}
+	}
+	callsite := profile.CallsiteID(model.None)
+	if same {
+		callsite = sites[len(sites)-1].callsite
+	} else {
+		sites = sites[:0]
+	}
+	for _, at := range slices.Backward(c.inner) {
+		callsite = c.in.Store.Stacks.Callsite(callsite, at.frame)
+		sites = append(sites, siteBefore{at.left, callsite})
+	}
+	if last {
+		c.before = traceBefore{f, r.b, sites}
+	}
+	return callsite
+}
+
+// commonEnd returns how many bytes two texts have in common at their ends.
+func commonEnd(a, b []byte) (n int) {
+	for limit := min(len(a), len(b)); n < limit && a[len(a)-1-n] == b[len(b)-1-n]; n++ {
+	}
+	return n
 }
 
 // frame returns a frame of a stack trace. Equal bytes are the same frame.

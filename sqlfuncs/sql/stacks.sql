@@ -213,7 +213,8 @@ SELECT 'samples', s.source, 2 * coalesce(e.session_id, v.place, 0) + 1,
        'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, coalesce(s.weight, 1) /*!, s.trace_id */
 FROM stack_sample AS s
 LEFT JOIN _perf_session AS e ON e.session_id = s.session_id AND s.source = 'linux.perf' /*! AND e.trace_id = s.trace_id */
-LEFT JOIN _sample_event AS v ON v.sample_id = s.id AND s.source <> 'linux.perf' /*! AND v.trace_id = s.trace_id */
+-- A condition on s alone beside the equality would make DuckDB compare all samples with all.
+LEFT JOIN _sample_event AS v ON v.sample_id = CASE WHEN s.source <> 'linux.perf' THEN s.id END /*! AND v.trace_id = s.trace_id */
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE s.callsite_id IS NOT NULL
 UNION ALL

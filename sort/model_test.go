@@ -220,11 +220,11 @@ func TestSorterAgreesWithModel(t *testing.T) {
 		memory            int64
 		seeds, operations int
 	}{
-		{memory: 1, seeds: 16, operations: 1000},  // a run every KiB
+		{memory: 1, seeds: 8, operations: 1000},   // a run every KiB
 		{memory: 1, seeds: 2, operations: 10_000}, // merges runs again
-		{memory: 1 << 20, seeds: 4, operations: 20_000},
-		{memory: 0, seeds: 40, operations: 2000},
-		{memory: 0, seeds: 4, operations: 50_000}, // queues of several pages
+		{memory: 1 << 20, seeds: 2, operations: 20_000},
+		{memory: 0, seeds: 16, operations: 2000},
+		{memory: 0, seeds: 2, operations: 50_000}, // queues of several pages
 	} {
 		t.Run(fmt.Sprintf("memory=%d/operations=%d", test.memory, test.operations), func(t *testing.T) {
 			dir := t.TempDir()

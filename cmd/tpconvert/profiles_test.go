@@ -289,6 +289,29 @@ func addressesOf(t *testing.T, dir string, expressions ...string) []map[string]m
 	return to
 }
 
+// functionsOfEvents returns the weights of functions in the samples of events, by event without the colon at the end.
+func functionsOfEvents(t *testing.T, dir string, events []string) map[string]map[string]weight {
+	t.Helper()
+	to := map[string]map[string]weight{}
+	var queries []string
+	for _, event := range events {
+		event = strings.TrimSuffix(event, ":")
+		to[event] = map[string]weight{}
+		queries = append(queries, "SELECT '"+event+"', name, self_value, cumulative_value FROM profile_top('perf_event_sample', metric := '"+event+"')")
+	}
+	rows, err := csv.NewReader(strings.NewReader(rowsOf(t, dir, "out", strings.Join(queries, " UNION ALL ")))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		if _, again := to[row[0]][row[1]]; again {
+			t.Errorf("%s: %q has two rows", row[0], row[1])
+		}
+		to[row[0]][row[1]] = weight{number(t, row[2]), number(t, row[3])}
+	}
+	return to
+}
+
 // byFile returns the weights of the addresses of each file, sorted.
 func byFile(all map[address]weight) map[string][]weight {
 	to := map[string][]weight{}
@@ -323,6 +346,10 @@ func TestProfileTopAsInPerf(t *testing.T) {
 		tpconvert(t, dir, "-q", path, "out")
 		const memory = "f.rel_pc + m.start - m.exact_offset"
 		found := addressesOf(t, dir, memory, "CASE WHEN m.name = '' THEN "+memory+" ELSE f.rel_pc - m.exact_offset END")
+		functions := functionsOfEvents(t, dir, slices.Sorted(maps.Keys(events)))
+		tpconvert(t, dir, "flamegraph", "-o", "out.pb.gz", "out").expect(t, exitDone, "")
+		written := filepath.Join(dir, "out.pb.gz")
+		p := parsed(t, written)
 		for event, want := range events {
 			name := filepath.Base(path) + " " + event
 			at := byFile(addresses[event])
@@ -333,11 +360,9 @@ func TestProfileTopAsInPerf(t *testing.T) {
 				t.Errorf("%s: the addresses have not the weights %v", name, at)
 			}
 			want = renamed(want)
-			sameFunctions(t, name, renamed(functionsOf(t, dir, "out", "'perf_event_sample', metric := '"+event+"'")), maps.Clone(want))
-			tpconvert(t, dir, "flamegraph", "-f", "-o", "out.pb.gz", "--metric", event, "out").expect(t, exitDone, "")
-			p := parsed(t, filepath.Join(dir, "out.pb.gz"))
+			sameFunctions(t, name, renamed(functions[event]), maps.Clone(want))
 			metric := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == event })
-			sameFunctions(t, name+" written", renamed(pprofFunctions(t, filepath.Join(dir, "out.pb.gz"), metric, p.SampleType[metric])), want)
+			sameFunctions(t, name+" written", renamed(pprofFunctions(t, written, metric, p.SampleType[metric])), want)
 		}
 	}
 	if compared < 1 {

@@ -71,7 +71,7 @@ func LazyRows(name string, kind Kind, load func(to *Values, rows int) error) *Co
 }
 
 func loadValues(name string, kind Kind, load func(*Values) error) (*values, error) {
-	v := &Values{kind: kind}
+	v := NewValues(kind)
 	if err := load(v); err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
@@ -281,6 +281,15 @@ type Values struct {
 	nulls []uint64
 }
 
+// NewValues returns values of a kind, none so far.
+func NewValues(kind Kind) *Values { return &Values{kind: kind} }
+
+// Kind returns the kind of the values.
+func (v *Values) Kind() Kind { return v.kind }
+
+// Reader returns a reader of the values, of which there will be no more.
+func (v *Values) Reader(pool *Pool) Reader { return Reader{v.done(), pool} }
+
 // Grow makes room for n more values.
 func (v *Values) Grow(n int) {
 	switch v.kind {
@@ -296,8 +305,8 @@ func (v *Values) Grow(n int) {
 // Int adds an integer.
 func (v *Values) Int(x int64) { v.i64, v.rows = append(doubled(v.i64), x), v.rows+1 }
 
-// ints adds integers.
-func (v *Values) ints(x []int64) { v.i64, v.rows = append(v.i64, x...), v.rows+len(x) }
+// Ints adds integers.
+func (v *Values) Ints(x []int64) { v.i64, v.rows = append(v.i64, x...), v.rows+len(x) }
 
 // doubled returns a slice with room for another value. Append itself makes a large slice larger by a quarter, and copies more.
 func doubled[T any](s []T) []T {

@@ -42,8 +42,8 @@ type Documented interface {
 	Objects() *Objects
 }
 
-// Read reads the objects unless it was done before. An error is not kept.
-func (o *Objects) Read(modules fs.FS) (*dataframe.Frame, error) {
+// read reads the objects unless it was done before. An error is not kept.
+func (o *Objects) read(modules fs.FS) (*dataframe.Frame, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all != nil {
@@ -76,7 +76,7 @@ func (e *Engine) defineDocs() error {
 func (e *Engine) objects() (*dataframe.Frame, error) {
 	if d, ok := e.options.Modules.(Documented); ok {
 		if shared := d.Objects(); shared != nil {
-			return shared.Read(d)
+			return shared.read(d)
 		}
 	}
 	return readObjects(e.pool, e.options.Modules)

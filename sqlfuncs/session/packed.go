@@ -19,6 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/parquetfile"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
@@ -103,7 +104,7 @@ func (p *packedTables) read(i int) (packed bool, err error) {
 	}
 	pool := dataframe.NewPool()
 	defer pool.Free()
-	f, err := dataframe.OpenFile(r, pool)
+	f, err := parquetfile.Open(r, pool)
 	if err != nil {
 		return false, errors.Join(err, r.Close())
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/parquetfile"
 )
 
 // builtin lists the internal tables of Trace Processor v58 in its order: name column:kind ... A kind is i, t or d, and n or e for
@@ -60,7 +61,7 @@ type Dataset struct {
 
 	pool   *dataframe.Pool
 	open   Opener
-	files  lazily[[]*dataframe.File] // of tables
+	files  lazily[[]*parquetfile.File] // of tables
 	frames lazily[*dataframe.Frame]
 	users  atomic.Int64
 
@@ -259,8 +260,8 @@ var derived = map[string]func(*Dataset, []dataframe.Spec) (*dataframe.Frame, err
 }
 
 // openFiles returns the files of a table of the dataset.
-func (d *Dataset) openFiles(name string) ([]*dataframe.File, error) {
-	return d.files.get(name, func() ([]*dataframe.File, error) {
+func (d *Dataset) openFiles(name string) ([]*parquetfile.File, error) {
+	return d.files.get(name, func() ([]*parquetfile.File, error) {
 		d.opening.Lock()
 		defer d.opening.Unlock()
 		parts, err := d.open(name)
@@ -271,10 +272,10 @@ func (d *Dataset) openFiles(name string) ([]*dataframe.File, error) {
 	})
 }
 
-func (d *Dataset) openParts(parts []Part) ([]*dataframe.File, error) {
-	var files []*dataframe.File
+func (d *Dataset) openParts(parts []Part) ([]*parquetfile.File, error) {
+	var files []*parquetfile.File
 	for i, p := range parts {
-		f, err := dataframe.OpenFile(p.File, d.pool)
+		f, err := parquetfile.Open(p.File, d.pool)
 		if err != nil {
 			for _, opened := range files {
 				err = errors.Join(err, opened.Close())
@@ -329,7 +330,7 @@ func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[str
 }
 
 // readColumn reads a column of a file.
-func (d *Dataset) readColumn(file *dataframe.File, name string, v *dataframe.Values) error {
+func (d *Dataset) readColumn(file *parquetfile.File, name string, v *dataframe.Values) error {
 	if file.Has(name) {
 		return file.Read(name, v)
 	}

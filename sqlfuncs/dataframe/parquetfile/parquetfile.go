@@ -1,4 +1,5 @@
-package dataframe
+// Package parquetfile reads the columns of frames from Parquet files.
+package parquetfile
 
 import (
 	"errors"
@@ -7,19 +8,21 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 )
 
 // File is a Parquet file whose columns are read when they are first needed.
 type File struct {
 	Rows   int
 	first  int // row of the file that is row 0
-	pool   *Pool
+	pool   *dataframe.Pool
 	reader *file.Reader
 	at     map[string]int
 }
 
-// OpenFile opens a Parquet file. Texts go to the pool.
-func OpenFile(r parquet.ReaderAtSeeker, pool *Pool) (*File, error) {
+// Open opens a Parquet file. Texts go to the pool.
+func Open(r parquet.ReaderAtSeeker, pool *dataframe.Pool) (*File, error) {
 	reader, err := file.NewParquetReader(r)
 	if err != nil {
 		return nil, err
@@ -57,14 +60,14 @@ func (f *File) Metadata(key string) string {
 }
 
 // Texts returns a column of texts.
-func (f *File) Texts(column string) (Reader, error) {
-	v := &Values{kind: Text}
+func (f *File) Texts(column string) (dataframe.Reader, error) {
+	v := dataframe.NewValues(dataframe.Text)
 	err := f.Read(column, v)
-	return Reader{v.done(), f.pool}, err
+	return v.Reader(f.pool), err
 }
 
 // Read reads a column of the file into values of the kind that they hold.
-func (f *File) Read(column string, to *Values) error {
+func (f *File) Read(column string, to *dataframe.Values) error {
 	i, ok := f.at[column]
 	if !ok {
 		return fmt.Errorf("the file has no column %s", column)
@@ -96,14 +99,14 @@ func (f *File) Read(column string, to *Values) error {
 }
 
 // readChunk reads the values of a column chunk.
-func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *Values) error {
-	if isText := chunk.Type() == parquet.Types.ByteArray; isText != (to.kind == Text) {
+func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *dataframe.Values) error {
+	if isText := chunk.Type() == parquet.Types.ByteArray; isText != (to.Kind() == dataframe.Text) {
 		return fmt.Errorf("a column of type %s", chunk.Type())
 	}
 	nullable := chunk.Descriptor().MaxDefinitionLevel() > 0
 	switch c := chunk.(type) {
 	case *file.Int64ColumnChunkReader:
-		return readBatches(rows, nullable, to, c.ReadBatch, to.ints)
+		return readBatches(rows, nullable, to, c.ReadBatch, to.Ints)
 	case *file.Int32ColumnChunkReader:
 		return readBatches(rows, nullable, to, c.ReadBatch, func(x []int32) {
 			for _, v := range x {
@@ -134,7 +137,7 @@ func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *Values) err
 
 // adder returns a function that adds texts. Those of a dictionary come again at the same address, where another page may have
 // others.
-func (f *File) adder(to *Values) func([]parquet.ByteArray) {
+func (f *File) adder(to *dataframe.Values) func([]parquet.ByteArray) {
 	at := map[*byte]uint32{}
 	return func(texts []parquet.ByteArray) {
 		for _, text := range texts {
@@ -159,7 +162,7 @@ const batch = 1024
 type readBatch[T any] func(n int64, values []T, definition, repetition []int16) (total int64, read int, err error)
 
 // readBatches reads all values of a chunk.
-func readBatches[T any](rows int, nullable bool, to *Values, read readBatch[T], add func([]T)) error {
+func readBatches[T any](rows int, nullable bool, to *dataframe.Values, read readBatch[T], add func([]T)) error {
 	values := make([]T, batch)
 	var levels []int16
 	if nullable {

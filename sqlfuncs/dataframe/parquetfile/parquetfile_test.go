@@ -1,4 +1,4 @@
-package dataframe
+package parquetfile
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 )
 
 // Pages without a dictionary have other texts at the addresses of those before.
@@ -44,7 +46,7 @@ func TestTextsOfPages(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		f, err := OpenFile(bytes.NewReader(b.Bytes()), NewPool())
+		f, err := Open(bytes.NewReader(b.Bytes()), dataframe.NewPool())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,7 @@ func TestTextsOfPages(t *testing.T) {
 				t.Fatalf("with a dictionary %v, row %d is %v, not %v", dictionary, i+10, got, text)
 			}
 		}
-		if err := f.Read("name", &Values{kind: Integer}); err == nil {
+		if err := f.Read("name", dataframe.NewValues(dataframe.Integer)); err == nil {
 			t.Fatal("a column of texts is read as integers")
 		}
 	}

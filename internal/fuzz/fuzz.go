@@ -11,11 +11,9 @@ import (
 )
 
 const (
-	// changed is how many inputs are made of each input of the corpus, until there are as many as many.
-	changed = 50
-	many    = 400
-	// more is how many are made of each of the others.
-	more = 4
+	changed = 50  // inputs made of each one of the corpus
+	many    = 400 // after which only few are made of each
+	few     = 4
 )
 
 // Run is f.Fuzz. While Go does not fuzz, the target gets each input of the corpus and some that random changes make of it: go
@@ -45,7 +43,7 @@ func Run(f *testing.F, target any) {
 		call.Call(args)
 		n := changed
 		if made >= many {
-			n = more
+			n = few
 		}
 		made += n
 		for range n {

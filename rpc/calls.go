@@ -228,7 +228,7 @@ func (s *stream) statementResult(method uint64, result message, tail uint64, exe
 // register adds the package of RegisterSqlPackageArgs.
 func (s *Server) register(args []byte) error {
 	var name string
-	modules := map[string]string{}
+	modules, replace := map[string]string{}, false
 	var bad error
 	err := fields(args, func(f field) {
 		switch f.number {
@@ -245,10 +245,12 @@ func (s *Server) register(args []byte) error {
 				}
 			}))
 			modules[module] = sql
+		case pb.RegisterSqlPackageArgs_AllowOverride:
+			replace = f.value != 0
 		}
 	})
 	if err := errors.Join(err, bad); err != nil {
 		return err
 	}
-	return s.options.Packages.addModules(name, modules)
+	return s.options.Packages.register(name, modules, replace)
 }

@@ -3,8 +3,10 @@ package rpc_test
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -54,14 +56,39 @@ func TestAdmit(t *testing.T) {
 }
 
 func TestPackages(t *testing.T) {
-	standard := fstest.MapFS{"slices/all.sql": {Data: []byte("standard")}}
+	standard := fstest.MapFS{"slices/all.sql": {Data: []byte("standard")}, "slices/gone.sql": {}, "other/d.sql": {Data: []byte("standard")}}
 	p := rpc.NewPackages(standard)
-	p.Add("mine", fstest.MapFS{"a/b.sql": {Data: []byte("mine")}})
-	p.Add("slices", fstest.MapFS{"all.sql": {Data: []byte("replaced")}})
-	for path, want := range map[string]string{"mine/a/b.sql": "mine", "slices/all.sql": "replaced"} {
+	for name, folder := range map[string]fs.FS{
+		"mine":          fstest.MapFS{"a/b.sql": {Data: []byte("mine")}},
+		"slices":        fstest.MapFS{"all.sql": {Data: []byte("replaced")}},
+		"org.example.x": fstest.MapFS{"c.sql": {Data: []byte("dotted")}, "README": {}},
+	} {
+		if err := p.Add(name, folder); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := p.Add("org.example", fstest.MapFS{}); err == nil {
+		t.Error("two packages have one module's name")
+	}
+	wanted := map[string]string{"mine/a/b.sql": "mine", "slices/all.sql": "replaced", "org/example/x/c.sql": "dotted", "other/d.sql": "standard"}
+	owners := map[string]string{"mine/a/b.sql": "mine", "slices/all.sql": "slices", "org/example/x/c.sql": "org.example.x", "other/d.sql": "other"}
+	for path, want := range wanted {
 		if text, err := fs.ReadFile(p, path); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", path, text, err)
 		}
+		if owner := p.Package(path); owner != owners[path] {
+			t.Errorf("%s is of %s", path, owner)
+		}
+	}
+	var walked []string
+	err := fs.WalkDir(p, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			walked = append(walked, path)
+		}
+		return err
+	})
+	if want := slices.Sorted(maps.Keys(wanted)); err != nil || !slices.Equal(walked, want) {
+		t.Errorf("%q, %v; want %q", walked, err, want)
 	}
 	if text, err := fs.ReadFile(rpc.NewPackages(standard), "slices/all.sql"); err != nil || string(text) != "standard" {
 		t.Errorf("%q, %v", text, err)

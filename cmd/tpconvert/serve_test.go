@@ -343,14 +343,22 @@ func TestServeWebsocket(t *testing.T) {
 	if got := readAnswer(t, reply[pb.TraceProcessorRpc_QueryResult][0]); !slices.Equal(got.rows, []string{"2"}) {
 		t.Errorf("got %+v", got)
 	}
-	module := slices.Concat(protoField(pb.RegisterSqlPackageArgs_PackageName, "ours"), protoField(pb.RegisterSqlPackageArgs_Modules,
-		slices.Concat(protoField(pb.RegisterSqlPackageArgs_Module_Name, "ours.a.b"), protoField(pb.RegisterSqlPackageArgs_Module_SQL, "CREATE PERFETTO TABLE c AS SELECT 3 AS n"))))
+	module := slices.Concat(protoField(pb.RegisterSqlPackageArgs_PackageName, "org.ours"), protoField(pb.RegisterSqlPackageArgs_Modules,
+		slices.Concat(protoField(pb.RegisterSqlPackageArgs_Module_Name, "org.ours.a.b"), protoField(pb.RegisterSqlPackageArgs_Module_SQL, "CREATE PERFETTO TABLE c AS SELECT 3 AS n"))))
 	reply = exchange(t, conn, call(1, pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage, pb.TraceProcessorRpc_RegisterSQLPackageArgs, module))
 	if failed := reply[pb.TraceProcessorRpc_RegisterSQLPackageResult]; len(failed) != 1 || len(failed[0]) != 0 {
 		t.Errorf("a package: %q", reply)
 	}
-	statements := "INCLUDE PERFETTO MODULE ours.a.b; SELECT n FROM c; -- the end"
-	offset, seq := 0, 2
+	for i, override := range []int{0, 1} {
+		again := slices.Concat(module, protoField(pb.RegisterSqlPackageArgs_AllowOverride, override))
+		reply = exchange(t, conn, call(2+i, pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage, pb.TraceProcessorRpc_RegisterSQLPackageArgs, again))
+		if failed := reply[pb.TraceProcessorRpc_RegisterSQLPackageResult]; len(failed) != 1 || (len(failed[0]) != 0) == (override != 0) {
+			t.Errorf("a package again, override %d: %q", override, reply)
+		}
+	}
+	statements := `INCLUDE PERFETTO MODULE org.ours.a.b; SELECT n FROM c;
+		SELECT package || ' has ' || qualified_name FROM __intrinsic_stdlib_objects WHERE package = 'org.ours'; -- the end`
+	offset, seq := 0, 4
 	var rows []string
 	for {
 		args := slices.Concat(protoField(pb.StatementArgs_SQL, statements), protoField(pb.StatementArgs_StartOffset, offset))
@@ -366,7 +374,7 @@ func TestServeWebsocket(t *testing.T) {
 		rows = append(rows, got.rows...)
 		offset, seq = int(binary.LittleEndian.Uint64(result[pb.StatementResult_TailOffset][0])), seq+1
 	}
-	if seq != 4 || !slices.Equal(rows, []string{"3"}) {
+	if want := []string{"3", `"org.ours has org.ours.a.b"`, `"org.ours has org.ours.a.b.c"`}; seq != 7 || !slices.Equal(rows, want) {
 		t.Errorf("statement by statement: %q after %d calls", rows, seq)
 	}
 	reply = exchange(t, conn, call(seq+1, pb.TraceProcessorRpc_TraceProcessorMethod_TpmRestoreInitialTables, 0, nil))

@@ -38,8 +38,10 @@ type Objects struct {
 // Documented are modules whose objects sessions share.
 type Documented interface {
 	fs.FS
-	// Objects returns the objects of the modules, or nil if not all sessions have the same modules.
+	// Objects returns the objects of the modules, or nil if the modules change while a session runs.
 	Objects() *Objects
+	// Package returns the name of the package that a file belongs to.
+	Package(file string) string
 }
 
 // read reads the objects unless it was done before. An error is not kept.
@@ -56,17 +58,13 @@ func (o *Objects) read(modules fs.FS) (*dataframe.Frame, error) {
 	return all, err
 }
 
-// defineDocs defines the function of the objects that modules define. A session keeps those of its first call.
+// defineDocs defines the function of the objects that modules define.
 func (e *Engine) defineDocs() error {
 	const name = "__intrinsic_stdlib_objects"
-	var all *dataframe.Frame
 	f := &dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
-		if all == nil {
-			objects, err := e.objects()
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			all = objects
+		all, err := e.objects()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		return all, nil
 	}}
@@ -108,6 +106,9 @@ func readObjects(pool *dataframe.Pool, modules fs.FS) (*dataframe.Frame, error) 
 		source, err := fs.ReadFile(modules, file)
 		if err != nil {
 			return err
+		}
+		if d, ok := modules.(Documented); ok {
+			folder = d.Package(file)
 		}
 		name := strings.ReplaceAll(path, "/", ".")
 		if err := add(&documented{pack: folder, module: name, name: name, kind: "MODULE"}); err != nil {

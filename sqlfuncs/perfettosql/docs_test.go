@@ -3,6 +3,7 @@ package perfettosql_test
 import (
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -77,6 +78,8 @@ func (s *shared) Objects() *perfettosql.Objects {
 	}
 	return s.objects
 }
+
+func (s *shared) Package(file string) string { return file[:strings.IndexByte(file, '/')] }
 
 // TestSharedDocs checks that modules are read once for all sessions, and again once they have changed.
 func TestSharedDocs(t *testing.T) {

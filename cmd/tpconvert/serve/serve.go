@@ -234,7 +234,9 @@ func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return nil, console.Usage(fmt.Errorf("--add-sql-package: %s is no folder", folder))
 		}
-		packages.Add(name, os.DirFS(folder))
+		if err := packages.Add(name, os.DirFS(folder)); err != nil {
+			return nil, fmt.Errorf("--add-sql-package %s: %w", path, err)
+		}
 	}
 	metrics, err := inputs.Metrics(o.Stdlib)
 	if err != nil {

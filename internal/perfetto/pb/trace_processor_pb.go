@@ -154,8 +154,9 @@ const (
 
 // Fields of RegisterSqlPackageArgs.
 const (
-	RegisterSqlPackageArgs_PackageName = 1 // string package_name
-	RegisterSqlPackageArgs_Modules     = 2 // repeated RegisterSqlPackageArgs.Module modules
+	RegisterSqlPackageArgs_PackageName   = 1 // string package_name
+	RegisterSqlPackageArgs_Modules       = 2 // repeated RegisterSqlPackageArgs.Module modules
+	RegisterSqlPackageArgs_AllowOverride = 3 // bool allow_override
 )
 
 // Fields of RegisterSqlPackageArgs.Module.

@@ -90,9 +90,9 @@ func (d *Dataset) Register(ctx context.Context, duckdb *sql.Conn) error {
 	return sqlfuncs.Register(ctx, duckdb, *files, false)
 }
 
-// PerfettoSQL begins a session of PerfettoSQL, as Trace Processor v58 runs it, on one trace. traceID may be "" if there is only
+// PerfettoSQL begins to run PerfettoSQL, as Trace Processor v58 runs it, on one trace. traceID may be "" if there is only
 // one. The files of modules are those of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil.
-func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Session, error) {
+func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Conn, error) {
 	if traceID == "" && len(d.Traces) == 1 {
 		traceID = d.Traces[0].TraceID
 	}
@@ -113,11 +113,11 @@ func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, data.Close())
 	}
-	return &Session{engine, data}, nil
+	return &Conn{engine, data}, nil
 }
 
-// Session runs PerfettoSQL on a trace. What a statement creates is there for later ones. One goroutine may use it at a time.
-type Session struct {
+// Conn runs PerfettoSQL on a trace. What a statement creates is there for later ones. One goroutine may use it at a time.
+type Conn struct {
 	engine *perfettosql.Engine
 	data   *tables.Dataset
 }
@@ -133,10 +133,10 @@ var errStop = errors.New("stop")
 
 // Query runs the statements of a text in order, and yields the rows of all that give some. An error comes last; it is a
 // *SQLError if the text is at fault.
-func (s *Session) Query(ctx context.Context, text string) iter.Seq2[Row, error] {
+func (c *Conn) Query(ctx context.Context, text string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		stopped := false
-		err := s.engine.Run(ctx, text, func(rows *perfettosql.Rows) error {
+		err := c.engine.Run(ctx, text, func(rows *perfettosql.Rows) error {
 			columns := rows.Columns()
 			for {
 				if more, err := rows.Next(); err != nil || !more {
@@ -157,5 +157,5 @@ func (s *Session) Query(ctx context.Context, text string) iter.Seq2[Row, error] 
 	}
 }
 
-// Close ends the session.
-func (s *Session) Close() error { return errors.Join(s.engine.Close(), s.data.Close()) }
+// Close ends it; what statements created is gone.
+func (c *Conn) Close() error { return errors.Join(c.engine.Close(), c.data.Close()) }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 var mutate = flag.Duration("mutate", 2*time.Second, "how long to read damaged traces")
 
 // TestMutations reads recorded traces and test cases with random damage, one after the other in one
-// process. Each is either read or refused as bad input, without a panic.
+// process. Each is either read or refused as bad input, without a panic, in seconds.
 func TestMutations(t *testing.T) {
 	var traces [][]byte
 	err := filepath.WalkDir("../testdata", func(path string, e fs.DirEntry, err error) error {
@@ -46,22 +47,29 @@ func TestMutations(t *testing.T) {
 	}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	read := 0
+	read, slowest := 0, time.Duration(0)
+	path := filepath.Join(os.TempDir(), "damaged-"+strconv.Itoa(os.Getpid()))
 	for end := time.Now().Add(*mutate); time.Now().Before(end); read++ {
 		data := damage(random, traces[random.IntN(len(traces))])
+		begun := time.Now()
+		hang := time.AfterFunc(20*time.Second, func() {
+			_ = os.WriteFile(path, data, 0o666)
+			panic("reading " + path + " does not end") // which shows where it is
+		})
 		store := model.NewStore(model.Options{})
 		err := ingest.Read(store, "damaged", bytes.NewReader(data), ingest.Options{Memory: 16 << 20})
 		if err == nil {
 			err = store.Finish()
 		}
 		store.Close()
+		hang.Stop()
+		slowest = max(slowest, time.Since(begun))
 		if err != nil && !format.BadInput(err) {
-			path := filepath.Join(os.TempDir(), "damaged")
 			_ = os.WriteFile(path, data, 0o666)
 			t.Fatalf("seed %d, trace %d, written to %s: %v", seed, read, path, err)
 		}
 	}
-	t.Logf("read %d damaged traces", read)
+	t.Logf("read %d damaged traces, the slowest in %s", read, slowest.Round(time.Millisecond))
 }
 
 // damage changes some bytes, cuts pieces out, repeats others, or truncates the trace.

@@ -62,6 +62,9 @@ fleet-unit: ## tests of cmd/tpfleet that need no server
 fleet-test: fleet-lint ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
+fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
+	.ci/fleet-airflow bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json
+
 # Tests compare with independent tools on the recordings there, if there are some.
 unit unit-traces: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance))
 

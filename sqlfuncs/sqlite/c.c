@@ -743,13 +743,11 @@ static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 
 static int x_rowid(sqlite3_vtab_cursor *c, int64_t *to) { return goRowid((cursor *)c, to); }
 
+static void is_true(sqlite3_context *ctx, int argc, sqlite3_value **argv) { sqlite3_result_int64(ctx, 1); }
+
 static int x_find_function(sqlite3_vtab *t, int args, const char *name, callback *to, void **data) {
-	uint64_t handle = 0;
-	int op = goOverload(((table *)t)->handle, (char *)name, &handle);
-	if (op) {
-		*to = call_scalar;
-		*data = (void *)handle;
-	}
+	int op = goOverload(((table *)t)->handle, (char *)name);
+	if (op) *to = is_true;
 	return op;
 }
 

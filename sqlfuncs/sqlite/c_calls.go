@@ -341,22 +341,17 @@ func goBest(handle C.uint64_t, info *C.sqlite3_index_info, message **C.char) C.i
 }
 
 //export goOverload
-func goOverload(handle C.uint64_t, name *C.char, f *C.uint64_t) C.int {
+func goOverload(handle C.uint64_t, name *C.char) C.int {
 	t := handles.get(uintptr(handle)).(*openTable)
 	if len(t.module.Overloads) == 0 {
 		return 0
 	}
-	op, p := t.overload(C.GoString(name))
-	*f = C.uint64_t(p)
-	return C.int(op)
+	return C.int(t.overload(C.GoString(name)))
 }
 
 func (d *DB) defineModule(name string, m *module) int32 {
 	p := C.CString(name)
 	defer C.free(unsafe.Pointer(p))
-	for _, o := range m.Overloads {
-		m.overloads = append(m.overloads, handles.add(&callable{db: d, scalar: o.Call}))
-	}
 	created := C.int(1)
 	if m.Create == nil {
 		created = 0

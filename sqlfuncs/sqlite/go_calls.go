@@ -403,13 +403,15 @@ func xRowid(tls *libc.TLS, p, to uintptr) int32 {
 	return codeOK
 }
 
-func xFindFunction(_ *libc.TLS, p uintptr, _ int32, name, function, data uintptr) int32 {
-	op, f := tableAt(p).overload(stringAt(name))
+func xFindFunction(_ *libc.TLS, p uintptr, _ int32, name, to, _ uintptr) int32 {
+	op := tableAt(p).overload(stringAt(name))
 	if op != 0 {
-		*(*uintptr)(pointer(function)), *(*uintptr)(pointer(data)) = scalarCall, f
+		*(*uintptr)(pointer(to)) = isTrue
 	}
 	return int32(op)
 }
+
+var isTrue = function(func(tls *libc.TLS, ctx uintptr, _ int32, _ uintptr) { lib.Xsqlite3_result_int64(tls, ctx, 1) })
 
 var releaseModule = function(func(_ *libc.TLS, p uintptr) {
 	m := (*module)(pointer(p))
@@ -436,11 +438,6 @@ var (
 func (d *DB) defineModule(name string, m *module) int32 {
 	p := allocated(d.tls, name)
 	defer lib.Xsqlite3_free(d.tls, p)
-	for _, o := range m.Overloads {
-		f := &callable{db: d, scalar: o.Call}
-		d.kept[f] = struct{}{}
-		m.overloads = append(m.overloads, uintptr(unsafe.Pointer(f)))
-	}
 	d.kept[m] = struct{}{}
 	methods := createdMethods
 	if m.Create == nil {

@@ -19,11 +19,11 @@ type Module struct {
 	Overloads []Overload
 }
 
-// Overload makes the function of a name, which has to exist, a constraint on a table's columns.
+// Overload makes the function of a name, which has to exist, a constraint on a table's columns. Where SQLite calls it for a row,
+// which it does for all but the first 16 constraints of a table, it is 1.
 type Overload struct {
 	Name string
-	Op   Op     // FunctionOp or above
-	Call Scalar // computes calls that Table.Best has not used
+	Op   Op // FunctionOp or above
 }
 
 // Table is a virtual table.
@@ -222,7 +222,6 @@ var errNoRowid = errors.New("the table has no rowid")
 type module struct {
 	db *DB
 	Module
-	overloads []uintptr // for SQLite, of Overloads
 }
 
 type openTable struct {
@@ -231,14 +230,14 @@ type openTable struct {
 	module *module
 }
 
-// overload returns the operator of a function with the columns of a table, and the function for SQLite; 0 if there is none.
-func (t *openTable) overload(name string) (Op, uintptr) {
-	for i, o := range t.module.Overloads {
+// overload returns the operator of a function with the columns of a table, or 0 if there is none.
+func (t *openTable) overload(name string) Op {
+	for _, o := range t.module.Overloads {
 		if strings.EqualFold(o.Name, name) {
-			return o.Op, t.module.overloads[i]
+			return o.Op
 		}
 	}
-	return 0, 0
+	return 0
 }
 
 // openCursor is a cursor with what its last call of Filter was given.

@@ -514,8 +514,18 @@ static int x_connect(sqlite3 *db, void *data, int argc, const char *const *argv,
 	return make_table(data, 0, argc, argv, to, message);
 }
 
-static int x_disconnect(sqlite3_vtab *t) {
-	goForget(((table *)t)->handle);
+static void close_cursor(cursor *c) {
+	if (c->handle) goClose(c);
+	sqlite3_free(c);
+}
+
+static int x_disconnect(sqlite3_vtab *p) {
+	table *t = (table *)p;
+	for (cursor *c = t->kept, *next; c; c = next) {
+		next = c->kept;
+		close_cursor(c);
+	}
+	goForget(t->handle);
 	sqlite3_free(t);
 	return OK;
 }
@@ -533,19 +543,50 @@ static int x_open(sqlite3_vtab *t, sqlite3_vtab_cursor **to) {
 	cursor *c = sqlite3_malloc64(sizeof *c);
 	if (!c) return NOMEM;
 	memset(c, 0, sizeof *c);
-	int rc = goOpen(((table *)t)->handle, c, &t->message);
-	if (rc != OK) {
-		sqlite3_free(c);
-		return rc;
-	}
 	*to = &c->base;
 	return OK;
 }
 
-static int x_close(sqlite3_vtab_cursor *c) {
-	goClose((cursor *)c);
-	sqlite3_free(c);
+enum { MOST_KEPT = 8 }; // cursors of a table
+
+static int x_close(sqlite3_vtab_cursor *p) {
+	cursor *c = (cursor *)p;
+	table *t = (table *)p->table;
+	if (!c->plan || !c->text[0]) {
+		close_cursor(c);
+		return OK;
+	}
+	c->kept = t->kept;
+	t->kept = c;
+	for (int n = 1; c->kept; c = c->kept) {
+		if (n++ == MOST_KEPT) { // the one that was kept first
+			close_cursor(c->kept);
+			c->kept = NULL;
+			break;
+		}
+	}
 	return OK;
+}
+
+// take_kept makes a new cursor one that was kept for a plan, and says whether there was one.
+static int take_kept(cursor *c, int number, const char *plan) {
+	for (cursor **at = &((table *)c->base.table)->kept; *at; at = &(*at)->kept) {
+		cursor *k = *at;
+		if (k->number == number && !strcmp(k->text, plan)) {
+			*at = k->kept;
+			*c = *k;
+			c->plan = plan;
+			sqlite3_free(k);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int open_cursor(cursor *c, int number, const char *plan) {
+	if (plan && take_kept(c, number, plan)) return OK;
+	sqlite3_vtab *t = c->base.table;
+	return goOpen(((table *)t)->handle, c, &t->message);
 }
 
 #define BOUND(type) \
@@ -694,12 +735,22 @@ static int searched(cursor *c, int argc, sqlite3_value **argv) {
 
 static int x_filter(sqlite3_vtab_cursor *p, int number, const char *plan, int argc, sqlite3_value **argv) {
 	cursor *c = (cursor *)p;
+	if (!c->handle) {
+		int rc = open_cursor(c, number, plan);
+		if (rc != OK) return rc;
+	}
 	c->row++;
 	if (plan && plan == c->plan && searched(c, argc, argv)) return OK;
 	cell few[FEW], *args = packed(few, argc, argv);
 	if (!args) return NOMEM;
 	int rc = goFilter(c, number, (char *)plan, argc, args);
 	unpack(few, args);
+	c->text[0] = 0;
+	if (rc != OK) c->plan = NULL;
+	if (c->plan && strlen(plan) < sizeof c->text) {
+		c->number = number;
+		strcpy(c->text, plan);
+	}
 	return rc;
 }
 

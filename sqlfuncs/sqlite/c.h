@@ -138,10 +138,12 @@ typedef struct {
 	int32_t op;
 } test;
 
+enum { MOST_PLAN = 64 };
+
 // A cursor is at a row of a list, or of a range if there is no list.
-typedef struct {
+typedef struct cursor {
 	sqlite3_vtab_cursor base;
-	uint64_t handle;   // of the cursor in Go
+	uint64_t handle;   // of the cursor in Go, or 0
 	int64_t at, end;
 	uint64_t list;     // address of the numbers of rows
 	int64_t more;      // after the end, Go is asked for more rows
@@ -156,11 +158,15 @@ typedef struct {
 	uint64_t tests;    // address of an array, for the other arguments
 	int64_t tested;    // number of tests
 	uint64_t passed;   // address of room for rows that pass them
+	int32_t number;    // of the plan
+	char text[MOST_PLAN]; // of the plan, for which the cursor is kept when it is closed; or ""
+	struct cursor *kept;  // another one
 } cursor;
 
 typedef struct {
 	sqlite3_vtab base;
 	uint64_t handle;
+	cursor *kept; // closed cursors with plans that search, which a function's statement asks for again and again
 } table;
 
 int tp_configure(void);

@@ -362,10 +362,10 @@ func (d *DB) defineModule(name string, m *module) int32 {
 // reader is a cursor whose rows C reads.
 type reader struct {
 	openCursor
-	c        *C.cursor
-	columnar Columnar // or nil
-	texts    scratch  // of columns that Column gives
-	asked    []C.int  // columns without a Vector that SQLite has asked for: each row has them at once
+	c        *C.cursor // that of the last call
+	columnar Columnar  // or nil
+	texts    scratch   // of columns that Column gives
+	asked    []C.int   // columns without a Vector that SQLite has asked for: each row has them at once
 	columns  []C.column
 	pins     runtime.Pinner // of vectors
 	of       any            // whose vectors they are
@@ -381,7 +381,7 @@ func goOpen(handle C.uint64_t, c *C.cursor, message **C.char) C.int {
 	if err != nil {
 		return t.db.failed(message, err)
 	}
-	r := &reader{openCursor: openCursor{db: t.db, Cursor: opened}, c: c, texts: scratch{db: t.db}, numbers: scratch{db: t.db}}
+	r := &reader{openCursor: openCursor{db: t.db, Cursor: opened}, texts: scratch{db: t.db}, numbers: scratch{db: t.db}}
 	r.columnar, _ = opened.(Columnar)
 	c.handle = C.uint64_t(handles.add(r))
 	return codeOK
@@ -400,7 +400,12 @@ func goClose(c *C.cursor) {
 	C.free(pointer(uintptr(c.passed)))
 }
 
-func readerOf(c *C.cursor) *reader { return handles.get(uintptr(c.handle)).(*reader) }
+// readerOf returns the reader of a cursor, which may have been kept from another one.
+func readerOf(c *C.cursor) *reader {
+	r := handles.get(uintptr(c.handle)).(*reader)
+	r.c = c
+	return r
+}
 
 // failed reports an error of a cursor.
 func (r *reader) failed(err error) C.int { return r.db.failed(&r.c.base.table.message, err) }

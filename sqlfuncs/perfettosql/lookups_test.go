@@ -1,0 +1,40 @@
+package perfettosql_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLookups calls functions that look up rows of a table, many times and in turn: what one lookup leaves for the next must not
+// change it, nor outlive the table.
+func TestLookups(t *testing.T) {
+	var setup strings.Builder
+	setup.WriteString(`CREATE PERFETTO TABLE t AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) SELECT i AS id, i / 2 AS half, 'n' || i AS name FROM n;`)
+	tests := []string{"id = $x", "half = $x", "id < $x", "id <= $x", "id > $x", "id >= $x", "id = $x AND half > 20", "half = $x AND id > 50", "id < $x AND half = 3",
+		"id > $x AND name = 'n80'", "half = $x AND name IS NOT NULL", "id = $x AND name != 'n7'", "id IS NULL AND half = $x"}
+	var calls []string
+	for i, test := range tests {
+		fmt.Fprintf(&setup, "CREATE PERFETTO FUNCTION f%d(x LONG) RETURNS LONG AS SELECT count(*) + sum(id) FROM t WHERE %s;", i, test)
+		calls = append(calls, fmt.Sprintf("sum(f%d(id)), f%d(7), f%d(NULL), (SELECT sum(n) FROM (SELECT (SELECT count(*) + sum(id) FROM t WHERE %s) AS n FROM (SELECT id AS x FROM t)))",
+			i, i, i, strings.ReplaceAll(test, "$x", "+x")))
+	}
+	ask := "SELECT " + strings.Join(calls, ", ") + " FROM t;"
+	for _, change := range []string{"", "CREATE OR REPLACE PERFETTO TABLE t AS SELECT id, half + 1 AS half, name FROM t WHERE id % 3 > 0;"} {
+		got, err := rows(t, setup.String()+ask+ask+change+ask)
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		cells := strings.Split(got[0], " | ")
+		for i, test := range tests {
+			if of := cells[4*i : 4*i+4]; of[0] != of[3] || of[0] == "NULL" && i < len(tests)-1 {
+				t.Errorf("%s%s: %s", change, test, of)
+			}
+		}
+		plain, err := rows(t, setup.String()+change+"SELECT "+strings.Join(calls, ", ")+" FROM t")
+		if err != nil || !slices.Equal(got, plain) {
+			t.Errorf("%s\nafter other calls %s\nat once %s, %v", change, got, plain, err)
+		}
+	}
+}

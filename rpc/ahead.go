@@ -17,7 +17,7 @@ func (s *Server) background(do func()) {
 	}()
 }
 
-// warm reads tables before queries need them. It takes turns with sessions that begin, so that a processor is left.
+// warm reads tables, and what the modules define, before queries need them. It takes turns with sessions that begin, so that a processor is left.
 func (s *Server) warm(data *tables.Dataset) {
 	turn := s.turns.New()
 	turn.Lengthen()
@@ -30,6 +30,11 @@ func (s *Server) warm(data *tables.Dataset) {
 		})
 	})
 	_ = data.Close() // of files that were only read
+	if objects := s.options.Packages.Objects(); objects != nil {
+		turn.Take(nil)
+		_ = objects.Read(s.options.Packages) // who asks for them gets the error
+		turn.Pause()
+	}
 }
 
 // fork returns a session on the trace that has begun, the spare one if there is one, and which of the server's traces that is.

@@ -44,7 +44,12 @@ type Documented interface {
 	Package(file string) string
 }
 
-// read reads the objects unless it was done before. An error is not kept.
+// Read reads the objects unless it was done before. An error is not kept.
+func (o *Objects) Read(modules Documented) error {
+	_, err := o.read(modules)
+	return err
+}
+
 func (o *Objects) read(modules fs.FS) (*dataframe.Frame, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,6 +168,8 @@ func (d *documented) row() []any {
 		d.about, d.returns, d.aboutReturn, fieldsJSON(d.args), fieldsJSON(d.columns)}
 }
 
+var wordsOf = strings.NewReplacer(".", " ", "_", " ")
+
 // summary returns a text to search in.
 func (d *documented) summary(qualified string, exposed bool) string {
 	var b strings.Builder
@@ -179,7 +186,7 @@ func (d *documented) summary(qualified string, exposed bool) string {
 		access = "public"
 	}
 	fmt.Fprintf(&b, "\nQualified name: %s\nSearch aliases: %s\nKind: %s %s",
-		qualified, strings.NewReplacer(".", " ", "_", " ").Replace(aliases), access, d.kind)
+		qualified, wordsOf.Replace(aliases), access, d.kind)
 	after := func(head, text string) {
 		if text != "" {
 			b.WriteString(head + text)

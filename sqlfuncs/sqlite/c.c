@@ -589,26 +589,36 @@ static int open_cursor(cursor *c, int number, const char *plan) {
 	return goOpen(((table *)t)->handle, c, &t->message);
 }
 
-#define BOUND(type) \
-	const type *values = (const type *)c->search.data; \
-	while (from < to) { \
-		int64_t middle = from + (to - from) / 2; \
-		type v = values[order ? order[middle] : middle]; \
-		if (v < x || (above && v == x)) { \
-			from = middle + 1; \
-		} else { \
-			to = middle; \
-		} \
-	}
+// value_at is a value in the order of the search.
+static int64_t value_at(const cursor *c, int64_t place) {
+	int64_t row = c->order ? ((const uint32_t *)c->order)[place] : place;
+	return c->search.kind == COLUMN_INT32 ? ((const int32_t *)c->search.data)[row] : ((const int64_t *)c->search.data)[row];
+}
 
-// bound returns the place of the first row whose value is not below x, or that is above x.
+// below says whether the value at a place is below x or, if above is set, not above it.
+static int below(const cursor *c, int64_t place, int64_t x, int above) {
+	int64_t v = value_at(c, place);
+	return v < x || (above && v == x);
+}
+
+// bound returns the place of the first row whose value is not below x, or that is above x. It looks first where the last
+// search ended, because joins often search for one value after the other.
 static int64_t bound(const cursor *c, int64_t x, int above) {
-	const uint32_t *order = (const uint32_t *)c->order;
-	int64_t from = 0, to = c->rows;
-	if (c->search.kind == COLUMN_INT32) {
-		BOUND(int32_t)
-	} else {
-		BOUND(int64_t)
+	int64_t from = 0, to = c->rows, near = c->near;
+	if (near < to && below(c, near, x, above)) {
+		from = near + 1;
+		if (from == to || !below(c, from, x, above)) return from;
+	} else if (near <= to) {
+		to = near;
+		if (to == 0 || below(c, to - 1, x, above)) return to;
+	}
+	while (from < to) {
+		int64_t middle = from + (to - from) / 2;
+		if (below(c, middle, x, above)) {
+			from = middle + 1;
+		} else {
+			to = middle;
+		}
 	}
 	return from;
 }
@@ -626,8 +636,8 @@ static void search(cursor *c, int64_t x) {
 	c->list = c->order;
 	c->at = c->more = 0;
 	c->end = c->rows;
-	if (c->op == OP_EQ || c->op == OP_GE || c->op == OP_GT) c->at = find(c, x, c->op == OP_GT);
-	if (c->op == OP_EQ || c->op == OP_LE || c->op == OP_LT) c->end = find(c, x, c->op != OP_LT);
+	if (c->op == OP_EQ || c->op == OP_GE || c->op == OP_GT) c->near = c->at = find(c, x, c->op == OP_GT);
+	if (c->op == OP_EQ || c->op == OP_LE || c->op == OP_LT) c->near = c->end = find(c, x, c->op != OP_LT);
 }
 
 // is_null says whether a column has no value in a row.

@@ -155,6 +155,7 @@ typedef struct cursor {
 	int64_t op;        // how
 	uint64_t order;    // address of the numbers of rows by value, or 0 if the values ascend
 	int64_t rows;      // number of these
+	int64_t near;      // where the last search ended
 	uint64_t tests;    // address of an array, for the other arguments
 	int64_t tested;    // number of tests
 	uint64_t passed;   // address of room for rows that pass them

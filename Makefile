@@ -45,7 +45,7 @@ quick: lint unit smoke ## the checks of a pull request
 
 lint: ## formatting, vet, linters, the layers of the code, workflows, and the build without a C compiler
 	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
-	$(GO) run $(LINTER) run ./...
+	$(GO) run $(LINTER) run --allow-serial-runners ./...
 	$(GO) run $(ACTIONLINT) .github/workflows/*.yml
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
 
@@ -54,7 +54,7 @@ cross: ## the builds for macOS and Windows
 	CGO_ENABLED=0 GOOS=windows $(GO) vet . ./export ./cmd/tpconvert # builds the tests, too
 
 fleet-lint: ## the same linters for cmd/tpfleet
-	cd cmd/tpfleet && $(GO) run $(LINTER) run ./...
+	cd cmd/tpfleet && $(GO) run $(LINTER) run --allow-serial-runners ./... # it waits for that of make lint
 
 fleet-unit: ## tests of cmd/tpfleet that need no server
 	cd cmd/tpfleet && $(GO) test -vet=off $(TESTFLAGS) ./...

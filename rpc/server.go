@@ -83,7 +83,10 @@ func New(o Options, s *session.Session, name string) *Server {
 		_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
 	} else {
 		data := s.Stored().Share()
-		server.background(func() { server.warm(data) })
+		server.background(func() {
+			server.prepare()
+			server.warm(data)
+		})
 	}
 	return server
 }

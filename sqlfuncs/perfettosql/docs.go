@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
@@ -91,46 +93,71 @@ func readObjects(pool *dataframe.Pool, modules fs.FS) (*dataframe.Frame, error) 
 	if modules == nil {
 		return b.Frame(), nil
 	}
-	n := int64(0)
-	add := func(d *documented) error {
-		b.Int(0, n)
-		n++
-		for i, v := range d.row() {
-			if err := b.Any(i+1, v); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	var files []string
 	err := fs.WalkDir(modules, ".", func(file string, e fs.DirEntry, err error) error {
-		path, module := strings.CutSuffix(file, ".sql")
-		folder, _, packaged := strings.Cut(path, "/")
-		if err != nil || e.IsDir() || !module || !packaged {
-			return err
+		if err == nil && !e.IsDir() && strings.HasSuffix(file, ".sql") && strings.Contains(file, "/") {
+			files = append(files, file)
 		}
-		source, err := fs.ReadFile(modules, file)
-		if err != nil {
-			return err
-		}
-		if d, ok := modules.(Documented); ok {
-			folder = d.Package(file)
-		}
-		name := strings.ReplaceAll(path, "/", ".")
-		if err := add(&documented{pack: folder, module: name, name: name, kind: "MODULE"}); err != nil {
-			return err
-		}
-		for _, d := range documentedIn(string(source)) {
-			d.pack, d.module = folder, name
-			if err := add(d); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	n := int64(0)
+	for _, read := range eachModule(modules, files) {
+		if read.err != nil {
+			return nil, read.err
+		}
+		for _, row := range read.rows {
+			b.Int(0, n)
+			n++
+			for i, v := range row {
+				if err := b.Any(i+1, v); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
 	return b.Frame(), nil
+}
+
+// moduleRows are the rows of a module.
+type moduleRows struct {
+	rows [][]any
+	err  error
+}
+
+// eachModule reads modules on all processors, and returns their rows in order.
+func eachModule(modules fs.FS, files []string) []moduleRows {
+	all := make([]moduleRows, len(files))
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				all[i].rows, all[i].err = readModule(modules, files[i])
+			}
+		})
+	}
+	readers.Wait()
+	return all
+}
+
+func readModule(modules fs.FS, file string) (rows [][]any, err error) {
+	source, err := fs.ReadFile(modules, file)
+	if err != nil {
+		return nil, err
+	}
+	pack, _, _ := strings.Cut(file, "/")
+	if d, ok := modules.(Documented); ok {
+		pack = d.Package(file)
+	}
+	name := strings.ReplaceAll(strings.TrimSuffix(file, ".sql"), "/", ".")
+	for _, d := range append([]*documented{{name: name, kind: "MODULE"}}, documentedIn(string(source))...) {
+		d.pack, d.module = pack, name
+		rows = append(rows, d.row())
+	}
+	return rows, nil
 }
 
 // documented is a module, or an object of one with the comments about it.
@@ -173,7 +200,8 @@ var wordsOf = strings.NewReplacer(".", " ", "_", " ")
 // summary returns a text to search in.
 func (d *documented) summary(qualified string, exposed bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Package: %s\nModule: %s", d.pack, d.module)
+	b.Grow(2*len(d.about) + 512)
+	b.WriteString("Package: " + d.pack + "\nModule: " + d.module)
 	if d.kind != "MODULE" {
 		b.WriteString("\nName: " + d.name)
 	}
@@ -185,8 +213,7 @@ func (d *documented) summary(qualified string, exposed bool) string {
 	if exposed {
 		access = "public"
 	}
-	fmt.Fprintf(&b, "\nQualified name: %s\nSearch aliases: %s\nKind: %s %s",
-		qualified, wordsOf.Replace(aliases), access, d.kind)
+	b.WriteString("\nQualified name: " + qualified + "\nSearch aliases: " + wordsOf.Replace(aliases) + "\nKind: " + access + " " + d.kind)
 	after := func(head, text string) {
 		if text != "" {
 			b.WriteString(head + text)
@@ -197,7 +224,7 @@ func (d *documented) summary(qualified string, exposed bool) string {
 			b.WriteString("\n" + head + ":")
 		}
 		for _, f := range all {
-			fmt.Fprintf(&b, "\n- %s (%s)", f.Name, f.Type)
+			b.WriteString("\n- " + f.Name + " (" + f.Type + ")")
 			after(": ", f.About)
 		}
 	}

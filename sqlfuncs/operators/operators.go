@@ -87,7 +87,7 @@ func Define(db *sqlite.DB, tables dataframe.Source, expand func(query string) (s
 		{"__intrinsic_tree_from_table", -1, func() sqlite.Aggregate { return &treeAggregate{operators: o} }},
 		{"__intrinsic_wakeup_graph_agg", 7, func() sqlite.Aggregate { return &wakeupsAggregate{} }},
 	} {
-		errs = append(errs, db.Aggregate(a.name, a.args, sqlite.Deterministic, a.begin))
+		errs = append(errs, db.Aggregate(a.name, a.args, sqlite.Deterministic|sqlite.Gathered, a.begin))
 	}
 	errs = append(errs, o.dfsWeightBounded().Define(db))
 	return errors.Join(errs...)

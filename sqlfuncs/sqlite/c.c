@@ -451,42 +451,90 @@ static callback quick(const char *name, int args) {
 	return args == -1 && !strcmp(name, "hash") ? call_hash : call_scalar;
 }
 
-// group returns where the handle of a group's aggregate stands. It is NULL once the statement has run out of memory.
-static uint64_t *group(sqlite3_context *ctx) { return sqlite3_aggregate_context(ctx, sizeof(uint64_t)); }
+// A group of an aggregate: its handle in Go, and rows that Go has not seen yet.
+typedef struct {
+	uint64_t handle;
+	cell *rows; // each of argc cells
+	int32_t n, argc;
+} group;
+
+enum { GATHERED = 64 }; // rows
+
+// group_of returns the group of a call. It is NULL once the statement has run out of memory.
+static group *group_of(sqlite3_context *ctx) { return sqlite3_aggregate_context(ctx, sizeof(group)); }
 
 static void call_step(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
-	uint64_t *g = group(ctx);
+	group *g = group_of(ctx);
 	if (!g) return;
 	PACK(argc, argv);
-	if (args) *g = goStep((uintptr_t)sqlite3_user_data(ctx), *g, argc, args, &result);
+	if (args) g->handle = goStep((uintptr_t)sqlite3_user_data(ctx), g->handle, 1, argc, args, &result);
 	unpack(few, args);
 	give(ctx, &result);
 }
 
+// pass gives Go the rows of a group that it has not seen, and says whether it took them.
+static int pass(sqlite3_context *ctx, group *g) {
+	cell result = {NULL_};
+	if (g->n) g->handle = goStep((uintptr_t)sqlite3_user_data(ctx), g->handle, g->n, g->argc, g->rows, &result);
+	g->n = 0;
+	if (result.type == NULL_) return 1;
+	give(ctx, &result);
+	return 0;
+}
+
+// call_gather is call_step that keeps rows of integers and NULL, so that Go is called once for many. The first row of a group is
+// not kept, as there may be many groups of one row.
+static void call_gather(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	group *g = group_of(ctx);
+	if (!g) return;
+	if (g->handle && !g->rows) g->rows = sqlite3_malloc64(GATHERED * argc * sizeof(cell));
+	if (!g->rows) {
+		call_step(ctx, argc, argv);
+		return;
+	}
+	cell *row = g->rows + g->n * argc;
+	g->argc = argc;
+	for (int i = 0; i < argc; i++) {
+		pack(&row[i], argv[i]);
+		if (row[i].type != INTEGER && row[i].type != NULL_) {
+			if (pass(ctx, g)) call_step(ctx, argc, argv);
+			return;
+		}
+		row[i].value = 0;
+	}
+	if (++g->n == GATHERED) pass(ctx, g);
+}
+
 static void call_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
-	uint64_t *g = group(ctx);
+	group *g = group_of(ctx);
 	if (!g) return;
 	PACK(argc, argv);
-	if (args) goInverse((uintptr_t)sqlite3_user_data(ctx), *g, argc, args, &result);
+	if (args) goInverse((uintptr_t)sqlite3_user_data(ctx), g->handle, argc, args, &result);
 	unpack(few, args);
 	give(ctx, &result);
 }
 
 static void call_current(sqlite3_context *ctx) {
-	uint64_t *g = group(ctx);
+	group *g = group_of(ctx);
 	if (!g) return;
 	cell result = {NULL_};
-	*g = goCurrent((uintptr_t)sqlite3_user_data(ctx), *g, &result);
+	g->handle = goCurrent((uintptr_t)sqlite3_user_data(ctx), g->handle, &result);
 	give(ctx, &result);
 }
 
 static void call_final(sqlite3_context *ctx) {
-	uint64_t *g = group(ctx);
+	group *g = group_of(ctx);
 	if (!g) return;
 	cell result = {NULL_};
-	goFinal((uintptr_t)sqlite3_user_data(ctx), *g, &result);
-	*g = 0;
-	give(ctx, &result);
+	int complete = pass(ctx, g);
+	goFinal((uintptr_t)sqlite3_user_data(ctx), g->handle, &result);
+	sqlite3_free(g->rows);
+	memset(g, 0, sizeof *g);
+	if (complete) {
+		give(ctx, &result);
+	} else if (result.type == CELL_POINTER) {
+		forget((void *)result.bits);
+	}
 }
 
 int tp_define(account *a, sqlite3 *db, const char *name, int args, int flags, uint64_t handle, int what) {
@@ -501,7 +549,8 @@ int tp_define(account *a, sqlite3 *db, const char *name, int args, int flags, ui
 		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, quick(name, args), NULL, NULL, forget);
 		break;
 	case DEFINE_AGGREGATE:
-		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, NULL, call_step, call_final, forget);
+	case DEFINE_GATHERED:
+		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, NULL, what == DEFINE_GATHERED ? call_gather : call_step, call_final, forget);
 		break;
 	default:
 		rc = sqlite3_create_window_function(db, name, args, flags | UTF8, data, call_step, call_final, call_current, call_inverse, forget);

@@ -187,7 +187,7 @@ int tp_bind_pointer(sqlite3_stmt *, int i, uint64_t handle, const char *kind);
 void *tp_malloc(account *, uint64_t);
 
 int tp_define(account *, sqlite3 *, const char *name, int args, int flags, uint64_t handle, int what);
-enum { DEFINE_NOTHING, DEFINE_SCALAR, DEFINE_AGGREGATE, DEFINE_WINDOW };
+enum { DEFINE_NOTHING, DEFINE_SCALAR, DEFINE_AGGREGATE, DEFINE_GATHERED, DEFINE_WINDOW };
 int tp_define_module(account *, sqlite3 *, const char *name, uint64_t handle, int created);
 char *tp_message(const char *text, size_t n);
 int tp_next_in(cell *list, cell *item, int first);

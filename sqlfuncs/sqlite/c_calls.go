@@ -214,10 +214,10 @@ func goScalar(function C.uint64_t, argc C.int, args, result *C.cell) {
 }
 
 //export goStep
-func goStep(function, group C.uint64_t, argc C.int, args, result *C.cell) C.uint64_t {
-	f, c, a := called(function, argc, args, result)
+func goStep(function, group C.uint64_t, rows, argc C.int, args, result *C.cell) C.uint64_t {
+	f, c, a := called(function, rows*argc, args, result)
 	defer f.db.leave()
-	return C.uint64_t(f.step(c, uintptr(group), a))
+	return C.uint64_t(f.step(c, uintptr(group), int(rows), a))
 }
 
 //export goInverse
@@ -245,8 +245,10 @@ func goFinal(function, group C.uint64_t, result *C.cell) {
 func (d *DB) define(name string, args int, f *callable) int32 {
 	what, flags, handle := C.int(C.DEFINE_NOTHING), Flags(0), uintptr(0)
 	if f != nil {
-		flags, handle = f.flags, handles.add(f)
+		flags, handle = f.flags&^Gathered, handles.add(f)
 		switch {
+		case f.begin != nil && !f.window && f.flags&Gathered != 0:
+			what = C.DEFINE_GATHERED
 		case f.window:
 			what = C.DEFINE_WINDOW
 		case f.begin != nil:

@@ -47,6 +47,9 @@ type Flags int32
 const (
 	Deterministic Flags = 0x800   // the same arguments give the same result
 	DirectOnly    Flags = 0x80000 // not in views
+
+	// Gathered lets an aggregate have rows of integers and NULL some at a time. It may not ask for their text, nor take pointers.
+	Gathered Flags = 1 << 30
 )
 
 // Limit names a limit.

@@ -62,13 +62,20 @@ func (f *callable) call(c Context, args []Value) {
 	f.failed(c, err)
 }
 
-// step adds a row to a group, whose handle it returns. The handle of a new group is 0.
-func (f *callable) step(c Context, group uintptr, args []Value) uintptr {
+// step adds rows to a group, whose handle it returns. The handle of a new group is 0.
+func (f *callable) step(c Context, group uintptr, rows int, args []Value) uintptr {
 	if group == 0 {
 		group = handles.add(f.begin())
 	}
 	f.db.Use(kept(args))
-	f.failed(c, handles.get(group).(Aggregate).Step(args))
+	a, n := handles.get(group).(Aggregate), len(args)/rows
+	for ; rows > 0; rows-- {
+		if err := a.Step(args[:n]); err != nil {
+			f.failed(c, err)
+			break
+		}
+		args = args[n:]
+	}
 	f.release()
 	return group
 }

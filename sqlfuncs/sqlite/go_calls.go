@@ -161,7 +161,7 @@ var (
 	stepCall = function(func(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) {
 		if id := groupID(tls, ctx); id != nil {
 			f, c, args := called(tls, ctx, argc, argv)
-			*id = f.step(c, *id, args)
+			*id = f.step(c, *id, 1, args)
 		}
 	})
 	inverseCall = function(func(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) {
@@ -197,7 +197,7 @@ func (d *DB) define(name string, args int, f *callable) int32 {
 		return lib.Xsqlite3_create_function_v2(d.tls, d.p, p, n, lib.SQLITE_UTF8, 0, 0, 0, 0, 0)
 	}
 	d.kept[f] = struct{}{}
-	data, flags := uintptr(unsafe.Pointer(f)), int32(f.flags)|lib.SQLITE_UTF8
+	data, flags := uintptr(unsafe.Pointer(f)), int32(f.flags&^Gathered)|lib.SQLITE_UTF8
 	switch {
 	case f.window:
 		return lib.Xsqlite3_create_window_function(d.tls, d.p, p, n, flags, data, stepCall, finalCall, currentCall, inverseCall, releaseFunction)

@@ -21,6 +21,11 @@ func (s *Server) background(do func()) {
 func (s *Server) warm(data *tables.Dataset) {
 	turn := s.turns.New()
 	turn.Lengthen()
+	if objects := s.options.Packages.Objects(); objects != nil {
+		turn.Take(nil)
+		_ = objects.Read(s.options.Packages) // who asks for them gets the error
+		turn.Pause()
+	}
 	data.Warm(func(read func()) {
 		_ = s.starting.exclusive(context.Background(), func() error {
 			turn.Take(nil)
@@ -30,11 +35,6 @@ func (s *Server) warm(data *tables.Dataset) {
 		})
 	})
 	_ = data.Close() // of files that were only read
-	if objects := s.options.Packages.Objects(); objects != nil {
-		turn.Take(nil)
-		_ = objects.Read(s.options.Packages) // who asks for them gets the error
-		turn.Pause()
-	}
 }
 
 // fork returns a session on the trace that has begun, the spare one if there is one, and which of the server's traces that is.

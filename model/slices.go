@@ -151,10 +151,24 @@ func (s *Slices) BeginUnnestable(ts int64, track TrackID, name StringID, args Ar
 
 // Instant adds a slice without duration. Unlike one of Scoped, it does not contain others that begin at the same time.
 func (s *Slices) Instant(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
-	id := s.Begin(ts, track, category, name, args)
-	if id != None {
-		s.End(ts, track, category, name, nil)
+	on := s.track(track)
+	if on.unnestable {
+		id := s.Begin(ts, track, category, name, args)
+		if id != None {
+			s.End(ts, track, category, name, nil)
+		}
+		return id
 	}
+	id, _ := s.start(on, ts, pending, track, category, name)
+	if id == None {
+		return None
+	}
+	slices := &s.context.Store.Slice
+	slices.Dur.Set(int64(id), 0)
+	if set := s.context.Store.args.InternOf(args, &s.scratch); set != None {
+		slices.ArgSetID.Set(int64(id), set)
+	}
+	s.pop(on)
 	return id
 }
 

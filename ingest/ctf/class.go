@@ -60,6 +60,7 @@ type class struct {
 type field struct {
 	name string
 	*class
+	plain int // fields of a structure from this one on that are plain
 }
 
 const none = -1
@@ -80,6 +81,30 @@ func (c *class) aligned() *class {
 		}
 	}
 	return c
+}
+
+// isPlain reports whether values are integers of whole little-endian bytes that only the parser needs.
+func (c *class) isPlain() bool {
+	return c.kind == integerClass && c.order == littleEndian && c.size%8 == 0 && c.align == 8 && c.slot == none && c.role == noRole
+}
+
+// findPlain finds the plain fields in a structure, which the trace may not have, once roles are assigned.
+func (c *class) findPlain() {
+	if c == nil {
+		return
+	}
+	after := 0
+	for i := range slices.Backward(c.fields) {
+		f := &c.fields[i]
+		f.findPlain()
+		if !f.isPlain() {
+			after = 0
+			continue
+		}
+		after++
+		f.plain = after
+	}
+	c.element.findPlain()
 }
 
 // isText reports whether values are texts.

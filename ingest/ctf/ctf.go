@@ -174,6 +174,15 @@ func (r *reader) layOut(d *declarations) error {
 		e.stream, s.events[e.id] = s, e
 		r.parser.add(e)
 	}
+	for _, s := range d.streams {
+		s.packetContext.findPlain()
+		s.eventHeader.findPlain()
+		s.eventContext.findPlain()
+		for _, e := range s.events {
+			e.context.findPlain()
+			e.fields.findPlain()
+		}
+	}
 	r.kept = l.slots
 	return nil
 }

@@ -105,23 +105,41 @@ func (d *decoder) number(c *class) uint64 {
 	shift := int(d.pos & 7)
 	d.pos += int64(c.size)
 	switch {
-	case shift == 0 && c.size == 8:
-		n = uint64(b[0])
-	case shift == 0 && c.size == 16 && c.order == littleEndian:
-		n = uint64(binary.LittleEndian.Uint16(b))
-	case shift == 0 && c.size == 32 && c.order == littleEndian:
-		n = uint64(binary.LittleEndian.Uint32(b))
-	case shift == 0 && c.size == 64 && c.order == littleEndian:
-		return binary.LittleEndian.Uint64(b)
+	case c.order == littleEndian && shift+c.size <= 64 && len(b) >= 8:
+		n = binary.LittleEndian.Uint64(b) >> shift
 	case c.order == littleEndian:
 		n = littleBits(b, shift, c.size)
 	default:
 		n = bigBits(b, shift, c.size)
 	}
-	if unused := 64 - c.size; c.signed {
+	return c.extend(n)
+}
+
+// extend returns the lowest bits of n as an integer of the class.
+func (c *class) extend(n uint64) uint64 {
+	unused := uint(64 - c.size)
+	if c.signed {
 		return uint64(int64(n<<unused) >> unused)
 	}
-	return n
+	return n << unused >> unused
+}
+
+// plain decodes plain fields that follow each other, unless the packet or the window may end in them.
+func (d *decoder) plain(fields []field) bool {
+	d.align(8)
+	end := d.pos + int64(len(fields))*64
+	if d.err != nil || end > d.limit || end>>3-d.base > int64(len(d.window)) {
+		return false
+	}
+	b := d.window[d.pos>>3-d.base:]
+	for i := range fields {
+		c := fields[i].class
+		d.addInteger(c, c.extend(binary.LittleEndian.Uint64(b)))
+		b = b[c.size>>3:]
+		d.pos += int64(c.size)
+	}
+	d.steps += int64(len(fields)) * (stepsOfNumber - 1)
+	return true
 }
 
 // littleBits reads an integer whose lowest bit is at shift, where bit 0 is the lowest of the first byte.
@@ -169,24 +187,34 @@ func (d *decoder) value(c *class) {
 		if c.role != noRole {
 			d.note(c, n)
 		}
-		if c.signed {
-			d.out = binary.AppendVarint(d.out, int64(n))
-		} else {
-			d.out = binary.AppendUvarint(d.out, n)
-		}
+		d.addInteger(c, n)
 	case floatClass:
 		d.out = binary.LittleEndian.AppendUint64(d.out, math.Float64bits(d.float(c)))
 	case textClass:
 		d.text(c)
 	case structClass:
 		d.align(c.align)
-		for i := range c.fields {
-			d.value(c.fields[i].class)
+		for i := 0; i < len(c.fields); {
+			f := &c.fields[i]
+			if f.plain > 1 && d.plain(c.fields[i:i+f.plain]) {
+				i += f.plain
+				continue
+			}
+			d.value(f.class)
+			i++
 		}
 	case variantClass:
 		d.variant(c)
 	case arrayClass:
 		d.array(c)
+	}
+}
+
+func (d *decoder) addInteger(c *class, n uint64) {
+	if c.signed {
+		d.out = binary.AppendVarint(d.out, int64(n))
+	} else {
+		d.out = binary.AppendUvarint(d.out, n)
 	}
 }
 

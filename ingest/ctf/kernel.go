@@ -217,10 +217,11 @@ var kernelHandlers = map[string]handler{
 // syscall returns the handler of a system call, or of its end. An end without a name is of any call.
 func syscall(name model.StringID, begin bool) handler {
 	return func(p *parser, e *current) {
+		args := p.kernel.ftrace.Recorded()
 		if begin {
-			p.Slices.Begin(e.ts, p.track(e), 0, name, p)
+			p.Slices.Begin(e.ts, p.track(e), 0, name, args)
 		} else {
-			p.Slices.End(e.ts, p.track(e), 0, name, p)
+			p.Slices.End(e.ts, p.track(e), 0, name, args)
 		}
 	}
 }

@@ -197,6 +197,8 @@ func (p *parser) field(set *model.ArgSet, c *class, r *token.Reader) {
 		return
 	}
 	switch {
+	case c.kind == integerClass:
+		p.integer(set, c, r)
 	case c.isText():
 		text := r.Raw()
 		if c.to != nil {
@@ -205,8 +207,6 @@ func (p *parser) field(set *model.ArgSet, c *class, r *token.Reader) {
 		if !c.hidden {
 			set.AddText(c.key, p.key(c), text)
 		}
-	case c.kind == integerClass:
-		p.integer(set, c, r)
 	case c.kind == floatClass:
 		n := binary.LittleEndian.Uint64(*r)
 		*r = (*r)[8:]

@@ -3,7 +3,6 @@ package ctf
 import (
 	"cmp"
 	"slices"
-	"sort"
 )
 
 // choice is the number of a label, or of an option of a variant, for the values from first to last.
@@ -42,17 +41,26 @@ func (r *ranges) compare(a, b int64) int {
 
 // find returns the number of the first choice for a value.
 func (r *ranges) find(n int64) (number int, ok bool) {
-	from := 0
-	if !r.overlap {
-		from = max(0, sort.Search(len(r.all), func(i int) bool { return r.compare(r.all[i].first, n) > 0 })-1)
+	all := r.all
+	for !r.overlap && len(all) > 1 { // all before the middle, or all from there on, are of other values
+		if middle := len(all) / 2; r.before(n, all[middle].first) {
+			all = all[:middle]
+		} else {
+			all = all[middle:]
+		}
 	}
-	for _, c := range r.all[from:] {
-		switch {
-		case r.compare(c.first, n) <= 0 && r.compare(n, c.last) <= 0:
+	for _, c := range all {
+		if !r.before(n, c.first) && !r.before(c.last, n) {
 			return c.number, true
-		case !r.overlap:
-			return 0, false
 		}
 	}
 	return 0, false
+}
+
+// before reports whether a is less than b. It is what compare says, but faster.
+func (r *ranges) before(a, b int64) bool {
+	if r.signed {
+		return a < b
+	}
+	return uint64(a) < uint64(b)
 }

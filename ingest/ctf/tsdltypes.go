@@ -192,7 +192,7 @@ func (p *tsdl) fields() (all []field) {
 		if p.is("typealias") || p.is("typedef") {
 			p.declaration()
 		} else if c := p.typeOf(true); !p.is(";") {
-			p.declarators(c, func(name string, c *class) { all = append(all, field{name, c}) })
+			p.declarators(c, func(name string, c *class) { all = append(all, field{name: name, class: c}) })
 		}
 		p.expect(";")
 	}

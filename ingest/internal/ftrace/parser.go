@@ -124,6 +124,9 @@ func (p *Parser) RecordArgs(e *Event, args model.ArgSource) {
 	}
 }
 
+// Recorded returns the args of the event that RecordArgs stored last. They are valid until another event is recorded or handled.
+func (p *Parser) Recorded() *model.ArgSet { return &p.set }
+
 // record stores an event with the args in p.set.
 func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint *Tracepoint) {
 	t := &p.Store.FtraceEvent

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -292,10 +291,9 @@ func (r *reader) readStreams() error {
 	if r.in.Parts == nil {
 		return format.Errorf(format.ErrUnsupported, -1, "the metadata of a trace without its streams: name their folder instead")
 	}
-	w := token.NewWriter(r.in.Store)
 	var window []byte // of the file before
 	for _, part := range r.in.Parts {
-		s := &stream{reader: r, file: part.File, token: w}
+		s := &stream{reader: r, file: part.File}
 		s.slots, s.steps, s.window = make([]uint64, r.kept), freeSteps, window[:0]
 		if err := s.open(part); err != nil {
 			return err
@@ -327,7 +325,7 @@ func (s *stream) open(part format.Part) error {
 	s.parser.streams = append(s.parser.streams, streamTrack{name: part.Name[strings.LastIndexByte(part.Name, '/')+1:]})
 	s.number = len(s.parser.streams) - 1
 	s.events = s.in.Sorter.NewStream(s.parser)
-	return s.read()
+	return s.ahead()
 }
 
 // lost counts what the recorder lost, by the counts and numbers of its packets.

@@ -182,12 +182,12 @@ func (k *kernel) run(cpu, tid, ts int64) {
 	k.running[cpu] = running{tid, ts}
 }
 
-// switchedFrom notes the thread that a CPU switched from, and its state. The first one has run since the start of the trace. The reader calls it before
-// events are parsed.
-func (k *kernel) switchedFrom(cpu, tid int64, state uint64, ts int64) {
-	k.raw = k.raw || state > preempted
-	if k.thread(cpu) == none || ts < k.running[cpu].ts {
-		k.run(cpu, tid, ts)
+// switchedFrom notes the thread that a CPU switched from. The first one has run since the start of the trace. The reader calls it before events are
+// parsed.
+func (k *kernel) switchedFrom(s switched, ts int64) {
+	k.raw = k.raw || s.state > preempted
+	if k.thread(s.cpu) == none || ts < k.running[s.cpu].ts {
+		k.run(s.cpu, s.tid, ts)
 	}
 }
 

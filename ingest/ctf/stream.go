@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/internal/handoff"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -85,8 +85,9 @@ type stream struct {
 	class   *streamClass
 	events  *sort.Stream
 	time    uint64 // last value of the clock
-	token   *token.Writer
 	context []byte // encoded context of the packet
+	helper  *handoff.Helper[*batch]
+	batch   *batch // being filled, or nil
 }
 
 // fill reads more of the file, and drops what is before a position of the packet. It returns false at the end of the file.
@@ -145,7 +146,7 @@ func (s *stream) read() error {
 		switch {
 		case err == nil:
 		case err == errWindow:
-			s.file.LogAt(model.StatTruncatedInput, s.offset, nil)
+			s.truncated(s.offset)
 			return nil
 		case !errors.Is(err, errDamaged):
 			return err
@@ -177,9 +178,16 @@ func damagedBy(format string, args ...any) error {
 // damaged counts a damaged part.
 func (s *stream) damaged(offset int64, err error) {
 	strs := s.in.Store.Strings
-	s.file.LogAt(model.StatCTFParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
-		set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
-	}))
+	s.report(func() {
+		s.file.LogAt(model.StatCTFParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
+			set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
+		}))
+	})
+}
+
+// truncated counts that the file ends too early.
+func (s *stream) truncated(offset int64) {
+	s.report(func() { s.file.LogAt(model.StatTruncatedInput, offset, nil) })
 }
 
 // more reports whether there is another packet.
@@ -199,7 +207,7 @@ func (s *stream) skip(size int64) (bool, error) {
 		s.base, s.window = s.base+int64(len(s.window)), s.window[:0]
 		if more, err := s.fill(s.base); err != nil || !more {
 			if err == nil && size != toEnd {
-				s.file.LogAt(model.StatTruncatedInput, s.offset+size-left, nil)
+				s.truncated(s.offset + size - left)
 			}
 			return false, err
 		}
@@ -346,7 +354,7 @@ func (s *stream) note() {
 // ofEvent is the bit set of the roles that belong to a single event.
 const ofEvent = 1<<roles - 1<<eventRole
 
-// event reads an event and passes it to the sorter.
+// event reads an event into the batch.
 func (s *stream) event() error {
 	s.align(s.class.align())
 	if s.err != nil || s.pos == s.limit {
@@ -378,20 +386,24 @@ func (s *stream) event() error {
 		return damagedBy("an event without contents")
 	}
 	s.found++
-	ts, ok := s.now(offset)
+	now, ok := s.now(offset)
 	if !ok {
 		return nil
 	}
+	b := s.room()
+	if b == nil {
+		return errStopped
+	}
+	it := item{time: now, offset: offset}
 	cpu, hasCPU := s.known(cpuRole)
 	if hasCPU = hasCPU && cpu < maxCPUs; !hasCPU {
 		cpu = 0
 	}
 	if tid, ok := s.known(previousRole); ok && hasCPU {
 		state, _ := s.known(stateRole)
-		s.parser.kernel.switchedFrom(int64(cpu), int64(int32(tid)), state, ts)
+		it.switched = switched{true, int64(cpu), int64(int32(tid)), state}
 	}
-	w := s.token
-	w.Reset()
+	w := b.tokens
 	w.Uint(uint64(e.number))
 	w.Uint(uint64(s.number))
 	w.Int(signed(cpu, hasCPU))
@@ -407,8 +419,13 @@ func (s *stream) event() error {
 		w.Rest(s.context)
 	}
 	w.Rest(s.out)
-	return s.events.Push(ts, w.Bytes())
+	it.end = len(w.Bytes())
+	b.items = append(b.items, it)
+	return nil
 }
+
+// errStopped is the reason to stop when no more events are wanted.
+var errStopped = errors.New("stopped")
 
 // signed returns a number of 32 bits, or none.
 func signed(n uint64, ok bool) int64 {
@@ -429,7 +446,7 @@ func (c *streamClass) align() int {
 	return c.eventHeader.align
 }
 
-// now returns the time of the event, on the trace clock.
+// now returns the time of the event: ns since 1970, or its number if the trace has no times.
 func (s *stream) now(offset int64) (int64, bool) {
 	if n, ok := s.known(timestampRole); ok {
 		if size := s.stamp.size; size < 64 { // the lowest bits, which may have wrapped around once
@@ -443,17 +460,17 @@ func (s *stream) now(offset int64) (int64, bool) {
 	}
 	if s.class.clock == nil {
 		if s.timed {
-			s.file.Unread(model.StatUnreadEvent, model.None, "event without a time").AddAt(offset)
+			s.report(func() { s.file.Unread(model.StatUnreadEvent, model.None, "event without a time").AddAt(offset) })
 			return 0, false
 		}
-		return s.in.TraceTime(s.found, offset) // in order
+		return s.found, true
 	}
 	ns, ok := s.class.clock.ns(s.time)
 	if !ok {
 		s.damaged(offset, errors.New("a time after the year 2262"))
 		return 0, false
 	}
-	return s.in.TraceTime(ns, offset)
+	return ns, true
 }
 
 // magicBytes are the first bytes of each packet of the trace.

@@ -117,8 +117,11 @@ func (a *arrivals) readAhead() {
 	}()
 }
 
-// add takes what was read, and reports whether to read on.
+// add takes what was read, and reports whether to read on. What next has waited for is there when that is decided, and not before: the
+// part may be answered at once, and next wait for another one.
 func (a *arrivals) add(part []byte, err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if err == nil {
 		select {
 		case a.parts <- part:
@@ -132,8 +135,6 @@ func (a *arrivals) add(part []byte, err error) bool {
 		close(a.parts)
 		return false
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.ahead = !a.wanted
 	return a.ahead
 }

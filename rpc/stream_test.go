@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,4 +55,33 @@ func TestArrivals(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Errorf("%d bytes are free, not those of the part that nobody answered", freed.Load())
+}
+
+// TestManyArrivals sends each part when the one before is answered, while others read ahead, begin to, or end: every part arrives.
+func TestManyArrivals(t *testing.T) {
+	const parts = 200_000
+	sent := make(chan []byte, 1)
+	a := &arrivals{gone: func() {}, free: func(int) {}, read: func() ([]byte, error) {
+		part, ok := <-sent
+		if !ok {
+			return nil, errors.New("gone")
+		}
+		return part, nil
+	}}
+	for i := range parts {
+		if i%3 == 0 {
+			a.readAhead()
+		}
+		if i%7 == 0 {
+			runtime.Gosched()
+		}
+		go func() { sent <- []byte{byte(i)} }()
+		if part, ok := a.next(); !ok || part[0] != byte(i) {
+			t.Fatalf("part %d: %v, %v", i, part, ok)
+		}
+	}
+	close(sent)
+	if part, ok := a.next(); ok {
+		t.Errorf("%v after the end", part)
+	}
 }

@@ -793,9 +793,14 @@ enum { MOST_TESTED = 1024 }; // rows, of which Go may read fewer
 static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	const test *tests = (const test *)c->tests;
 	operand with[FEW];
-	if (argc != c->tested + 1 || argc > FEW || sqlite3_value_type(argv[0]) != INTEGER) return 0;
-	for (int i = 1; i < argc; i++) {
-		if (!read_operand(&with[i], &tests[i - 1], argv[i])) return 0;
+	if (argc != c->tested + 1 || argc > FEW) return 0;
+	for (int i = 0; i < argc; i++) {
+		int op = i ? tests[i - 1].op : c->op;
+		if (op != OP_ISNULL && op != OP_ISNOTNULL && sqlite3_value_type(argv[i]) == NULL_) { // nothing compares with it
+			c->at = c->end = c->more = 0;
+			return 1;
+		}
+		if (i ? !read_operand(&with[i], &tests[i - 1], argv[i]) : sqlite3_value_type(argv[0]) != INTEGER) return 0;
 	}
 	search(c, sqlite3_value_int64(argv[0]));
 	if (c->at >= c->end || argc == 1) return 1;

@@ -432,10 +432,10 @@ func (c *cursor) Rows() sqlite.Rows {
 // search returns what the plan searches for, if it does nothing else.
 func (c *cursor) search() *sqlite.Search {
 	p := &c.plan
-	if len(p.filters) == 0 || len(p.orders) > 0 || p.limit >= 0 || p.offset >= 0 {
+	if len(p.filters) == 0 || len(p.orders) > 0 || p.offset >= 0 {
 		return nil
 	}
-	s := &sqlite.Search{Rows: c.frame.Rows, Op: p.filters[0].op}
+	s := &sqlite.Search{Rows: c.frame.Rows, Op: p.filters[0].op, Limited: p.limit >= 0}
 	for i, f := range p.filters {
 		r, err := c.frame.Reader(f.column)
 		switch {

@@ -793,7 +793,13 @@ enum { MOST_TESTED = 1024 }; // rows, of which Go may read fewer
 static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	const test *tests = (const test *)c->tests;
 	operand with[FEW];
-	if (argc != c->tested + 1 || argc > FEW) return 0;
+	int64_t most = INT64_MAX;
+	if (argc != 1 + c->tested + c->limited || argc > FEW) return 0;
+	if (c->limited) {
+		argc--;
+		most = sqlite3_value_int64(argv[argc]);
+		if (sqlite3_value_type(argv[argc]) != INTEGER || most < 0) return 0;
+	}
 	for (int i = 0; i < argc; i++) {
 		int op = i ? tests[i - 1].op : c->op;
 		if (op != OP_ISNULL && op != OP_ISNOTNULL && sqlite3_value_type(argv[i]) == NULL_) { // nothing compares with it
@@ -803,12 +809,13 @@ static int searched(cursor *c, int argc, sqlite3_value **argv) {
 		if (i ? !read_operand(&with[i], &tests[i - 1], argv[i]) : sqlite3_value_type(argv[0]) != INTEGER) return 0;
 	}
 	search(c, sqlite3_value_int64(argv[0]));
+	if (argc == 1 && c->end - c->at > most) c->end = c->at + most;
 	if (c->at >= c->end || argc == 1) return 1;
 	if (c->end - c->at > MOST_TESTED) return 0;
 	if (!c->passed && !(c->passed = (uintptr_t)malloc(MOST_TESTED * sizeof(uint32_t)))) return 0;
 	uint32_t *passed = (uint32_t *)c->passed;
 	int64_t n = 0;
-	for (; c->at < c->end; c->at++) {
+	for (; c->at < c->end && n < most; c->at++) {
 		int64_t row = c->list ? ((const uint32_t *)c->list)[c->at] : c->at;
 		int all = 1;
 		for (int i = 1; i < argc && all; i++) all = passes(&tests[i - 1], row, &with[i]);

@@ -158,6 +158,7 @@ typedef struct cursor {
 	int64_t near;      // where the last search ended
 	uint64_t tests;    // address of an array, for the other arguments
 	int64_t tested;    // number of tests
+	int64_t limited;   // whether the last argument is the most rows
 	uint64_t passed;   // address of room for rows that pass them
 	int32_t number;    // of the plan
 	char text[MOST_PLAN]; // of the plan, for which the cursor is kept when it is closed; or ""

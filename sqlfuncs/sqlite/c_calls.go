@@ -429,7 +429,10 @@ func goFilter(c *C.cursor, number C.int, plan *C.char, argc C.int, args *C.cell)
 func (r *reader) showSearch() {
 	s, c := r.search, r.c
 	r.describe(&c.search, s.Vector)
-	c.op, c.rows, c.order = C.int64_t(s.Op), C.int64_t(s.Rows), 0
+	c.op, c.rows, c.order, c.limited = C.int64_t(s.Op), C.int64_t(s.Rows), 0, 0
+	if s.Limited {
+		c.limited = 1
+	}
 	if s.Order != nil {
 		c.rows, c.order = C.int64_t(len(s.Order)), r.pinned(unsafe.Pointer(unsafe.SliceData(s.Order)))
 	}

@@ -79,6 +79,8 @@ type Search struct {
 	Rows   int
 	Order  []uint32 // for EQ: the rows whose integers ascend, equal ones by row; nil if all do
 	Tests  []Test
+
+	Limited bool // one more argument, the last, is the most rows
 }
 
 // Test compares a value with an argument: integers by EQ, NE, LT, LE, GT or GE, texts by EQ or NE, and all by IsNull or IsNotNull.

@@ -101,7 +101,7 @@ func TestPackBytes(t *testing.T) {
 	}
 	defer s.Close()
 	rows := fillBytes(t, 1001, 64, s)
-	if err := s.Keep("t_a", "2026-11-23"); err != nil {
+	if err := s.Keep("t_a", "2026-11-23", ""); err != nil {
 		t.Fatal(err)
 	}
 	files, err := s.Pack(t.TempDir(), []*table.Schema{PackedSchema(table.Schemas[bytesTables]()[0])}, "v1", nil)

@@ -46,11 +46,11 @@ type PackedColumn struct {
 	unbounded bool // the bounds of a row group with values are unknown
 }
 
-// PackedColumns is the number of columns that packed files have before those of their table.
-const PackedColumns = 2
-
-// TraceDayColumn is the second column of packed files.
-const TraceDayColumn = "trace_day"
+// TraceDayColumn is the second column of packed files. TraceAttemptColumn is the third one, of those that have it.
+const (
+	TraceDayColumn     = "trace_day"
+	TraceAttemptColumn = "trace_attempt"
+)
 
 // PackedSchema returns the schema of a table in packed files: the columns trace_id and trace_day, then its own columns, with
 // the field ids 1, 2 and so on. The table trace has no such schema, as it is not packed.
@@ -63,6 +63,23 @@ func PackedSchema(s *table.Schema) *table.Schema {
 		columns[i].Field = i + 1
 	}
 	return s.WithColumns(columns)
+}
+
+// WithAttempt returns a packed schema with one more column, by which rows name the attempt that made them.
+func WithAttempt(s *table.Schema) *table.Schema {
+	columns := slices.Insert(slices.Clone(s.Columns), 2, table.Column{Name: TraceAttemptColumn, Type: table.TypeString, Doc: "Attempt that made the row. The row counts if the ledger names it for this trace."})
+	for i := range columns {
+		columns[i].Field = i + 1
+	}
+	return s.WithColumns(columns)
+}
+
+// PackedColumns returns the number of columns that a packed schema has before those of its table.
+func PackedColumns(s *table.Schema) int {
+	if s.Columns[2].Name == TraceAttemptColumn {
+		return 3
+	}
+	return 2
 }
 
 // Pack writes the rows of the traces in the spool to a file per table in dir, sorted by trace_id. A table
@@ -243,7 +260,8 @@ func (p *packedChunk) grow(rows int) {
 
 // add appends the rows of a piece, whose memory is b.
 func (p *packedChunk) add(trace *spooledTrace, piece *piece, b []byte) {
-	for i, text := range [PackedColumns]string{trace.id, trace.day} {
+	packed := PackedColumns(p.schema)
+	for i, text := range []string{trace.id, trace.day, trace.attempt}[:packed] {
 		id := table.StringID(0)
 		if text != "" {
 			id = p.strings.Intern(text)
@@ -258,7 +276,7 @@ func (p *packedChunk) add(trace *spooledTrace, piece *piece, b []byte) {
 		for k, n := range spooled.parts() {
 			parts[k], b = b[:n], b[padded(n):]
 		}
-		column, to := &piece.schema.Columns[i], &p.columns[i+PackedColumns]
+		column, to := &piece.schema.Columns[i], &p.columns[i+packed]
 		values, valid := parts[0], parts[1]
 		switch {
 		case column.Row:

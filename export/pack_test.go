@@ -36,7 +36,7 @@ func packKinds(t *testing.T, traces map[string][2]int) (files []PackedFile, rows
 			t.Fatal(err)
 		}
 		all[id], _ = fill(t, traces[id][0], traces[id][1], s)
-		if err := s.Keep(id, days[id]); err != nil {
+		if err := s.Keep(id, days[id], ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestPack(t *testing.T) {
 			t.Errorf("field id %d of %s, want %d", column.ID(), column.Name(), i+1)
 		}
 	}
-	if filter := f.RowGroups()[0].ColumnChunks()[PackedColumns].BloomFilter(); filter != nil {
+	if filter := f.RowGroups()[0].ColumnChunks()[2].BloomFilter(); filter != nil {
 		t.Error("id has a bloom filter")
 	}
 	filter := f.RowGroups()[0].ColumnChunks()[0].BloomFilter()

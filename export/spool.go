@@ -24,8 +24,8 @@ type Spool struct {
 
 // spooledTrace is a trace in the spool.
 type spooledTrace struct {
-	id, day string
-	pieces  map[string][]piece // by table
+	id, day, attempt string
+	pieces           map[string][]piece // by table
 }
 
 // piece is a chunk in the spool. Its columns follow each other in the file, each part at a multiple of eight
@@ -66,12 +66,13 @@ func (s *Spool) Close() error {
 	return err
 }
 
-// Keep ends the current trace, which gets this id, and this day for the column trace_day, "" for NULL.
-func (s *Spool) Keep(traceID, day string) error {
+// Keep ends the current trace, which gets this id, this day for the column trace_day, "" for NULL, and this attempt, if there is
+// a column for it.
+func (s *Spool) Keep(traceID, day, attempt string) error {
 	if err := s.buffer.Flush(); err != nil {
 		return s.failed(err)
 	}
-	s.traces = append(s.traces, spooledTrace{traceID, day, s.pieces})
+	s.traces = append(s.traces, spooledTrace{traceID, day, attempt, s.pieces})
 	s.kept, s.pieces = s.end, map[string][]piece{}
 	return nil
 }

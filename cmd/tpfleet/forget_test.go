@@ -43,7 +43,7 @@ func idOf(t *testing.T, f *fleet, name string) (id string) {
 
 // Traces are forgotten while others commit and compact: a reader sees each whole or not at all, the rows of all others stay,
 // and nothing with the same content comes back unless that is asked for.
-func TestForget(t *testing.T) { everywhere(t, testForget) }
+func TestForget(t *testing.T) { withLedger(t, testForget) }
 
 func testForget(t *testing.T, f *fleet) {
 	good, bad := traces(t)
@@ -147,6 +147,7 @@ func testForget(t *testing.T, f *fleet) {
 func TestForgottenBytes(t *testing.T) {
 	t.Run("folder", func(t *testing.T) { testForgottenBytes(t, newFolder(t)) })
 	t.Run("catalog", func(t *testing.T) { testForgottenBytes(t, newFleetOn(t, needServers(t).withSnapshots(t))) })
+	t.Run("ledger", func(t *testing.T) { testForgottenBytes(t, newSingle(t)) })
 }
 
 func testForgottenBytes(t *testing.T, f *fleet) {

@@ -86,17 +86,23 @@ func (o *lakeOptions) makeFolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.Init(ctx)
+	_, _, err = l.Init(ctx, false)
 	return err
 }
 
 func newInitCommand() *cobra.Command {
-	var o lakeOptions
+	var (
+		o      lakeOptions
+		single bool
+	)
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
 		Short: "Create the tables, or add what a new version of tpfleet has",
 		Long: `Create the tables in FOLDER, or in a catalog. Tables that exist get the columns
-that they lack. A folder needs no server: its catalog is a file of SQLite.`,
+that they lack. A folder needs no server: its catalog is a file of SQLite.
+
+If the catalog has no transactions over several tables, each row names the attempt that made it, in trace_attempt, and
+counts if the ledger names the same attempt for its trace. --single-table does so with any catalog.`,
 		Example: `  tpfleet init lake/
   tpfleet init --catalog http://catalog:19120/iceberg --warehouse lake`,
 		Args: arguments(cobra.MaximumNArgs(1)),
@@ -104,19 +110,26 @@ that they lack. A folder needs no server: its catalog is a file of SQLite.`,
 			if len(args) > 0 {
 				o.folder = args[0]
 			}
+			if single && o.folder != "" {
+				return usageError{errors.New("--single-table is for catalogs that are servers")}
+			}
 			o.create = true
 			l, _, _, err := o.open(cmd.Context(), nil)
 			if err != nil {
 				return err
 			}
-			n, err := l.Init(cmd.Context())
+			n, oneByOne, err := l.Init(cmd.Context(), single)
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%d tables in %s\n", n, cmp.Or(o.folder, o.namespace))
+			if oneByOne {
+				fmt.Fprintln(cmd.OutOrStdout(), "They are committed to one at a time: a row counts if the ledger has its trace_id and trace_attempt.")
+			}
 			return nil
 		},
 	}
 	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&single, "single-table", false, "make tables for commits to one of them at a time, also if the catalog can do more")
 	return cmd
 }

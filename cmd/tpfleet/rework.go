@@ -41,7 +41,7 @@ A commit writes each file again that has rows of traces that stay, so --commit-e
 			if err != nil {
 				return err
 			}
-			if _, err := l.Init(cmd.Context()); err != nil {
+			if _, _, err := l.Init(cmd.Context(), false); err != nil {
 				return err
 			}
 			layout, err := l.Layout(cmd.Context())

@@ -16,7 +16,7 @@ import (
 
 // Traces are converted again, one task at a time, while others commit, forget, compact and expire: a reader sees the rows of
 // each trace once, and in the end the tables have what tpconvert makes.
-func TestRework(t *testing.T) { everywhere(t, testRework) }
+func TestRework(t *testing.T) { withLedger(t, testRework) }
 
 func testRework(t *testing.T, f *fleet) {
 	good, bad := traces(t)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
 )
 
@@ -204,12 +205,27 @@ type fleet struct {
 	tables string // folder of the tables
 	*servers
 	namespace string
+	single    bool // its tables are committed to one at a time
 }
 
 // everywhere runs a test on a lake in a folder and, if there are servers, on one in their catalog.
 func everywhere(t *testing.T, test func(t *testing.T, f *fleet)) {
 	t.Run("folder", func(t *testing.T) { test(t, newFolder(t)) })
 	t.Run("catalog", func(t *testing.T) { test(t, newFleet(t)) })
+}
+
+// withLedger runs a test everywhere, and with tables that are committed to one at a time.
+func withLedger(t *testing.T, test func(t *testing.T, f *fleet)) {
+	everywhere(t, test)
+	t.Run("ledger", func(t *testing.T) { test(t, newSingle(t)) })
+}
+
+// newSingle creates tables that are committed to one at a time, with the ledger last.
+func newSingle(t *testing.T) *fleet {
+	t.Helper()
+	f := newFleetOn(t, needServers(t).withSnapshots(t), "--single-table")
+	f.single = true
+	return f
 }
 
 // newFolder creates the tables in a folder.
@@ -227,7 +243,7 @@ func newFleet(t *testing.T) *fleet {
 	return newFleetOn(t, needServers(t))
 }
 
-func newFleetOn(t *testing.T, s *servers) *fleet {
+func newFleetOn(t *testing.T, s *servers, options ...string) *fleet {
 	t.Helper()
 	namespace := strings.ReplaceAll(strings.ToLower(t.Name()), "/", "_")
 	f := &fleet{servers: s, namespace: namespace, traces: "s3://traces/" + namespace + "/", tables: filepath.Join(s.root, "lake/fixture", namespace)}
@@ -236,7 +252,7 @@ func newFleetOn(t *testing.T, s *servers) *fleet {
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("TPFLEET_CATALOG", f.catalog)
 	t.Setenv("TPFLEET_WAREHOUSE", "lake")
-	f.run(t, "", "init")
+	f.run(t, "", "init", options...)
 	return f
 }
 
@@ -304,6 +320,17 @@ func (f *fleet) now(ctx context.Context, t *testing.T) (func(table string) (stri
 		all, err := f.listed()
 		return func(table string) (string, error) { return f.reading(all[table]), nil }, err
 	}
+	if f.single {
+		l := f.lake(ctx, t)
+		ledger, err := f.rows(ctx, l, task.Ledger)
+		return func(table string) (string, error) {
+			rows, err := f.rows(ctx, l, table)
+			if table == task.Ledger {
+				rows = ledger
+			}
+			return named(ledger, rows), err
+		}, err
+	}
 	r, err := http.Get(strings.TrimSuffix(f.catalog, "/iceberg") + "/api/v2/trees/main")
 	if err != nil {
 		return nil, err
@@ -342,10 +369,34 @@ func (f *fleet) source(t *testing.T, l *lake.Lake) func(table string) string {
 	}
 }
 
-// files returns a table in SQL: the files of its snapshot, or "" if there are none.
+// files returns a table in SQL: the files of its snapshot, or "" if there are none. If the ledger says which rows count, these.
 func (f *fleet) files(ctx context.Context, l *lake.Lake, table string) (string, error) {
+	if !f.single || table == task.Ledger {
+		return f.rows(ctx, l, table)
+	}
+	ledger, err := f.rows(ctx, l, task.Ledger) // before the table
+	if err != nil {
+		return "", err
+	}
+	rows, err := f.rows(ctx, l, table)
+	return named(ledger, rows), err
+}
+
+// rows returns all rows of a table in SQL.
+func (f *fleet) rows(ctx context.Context, l *lake.Lake, table string) (string, error) {
 	urls, err := l.Files(ctx, table)
 	return f.reading(urls), err
+}
+
+// named returns the rows of a table that a ledger names, in SQL.
+func named(ledger, rows string) string {
+	switch {
+	case rows == "" || rows == ledger:
+		return rows
+	case ledger == "":
+		return "(FROM " + rows + " LIMIT 0)"
+	}
+	return "(SELECT r.* FROM " + rows + " r JOIN " + ledger + " l ON l.trace_id = r.trace_id AND l.trace_attempt = r.trace_attempt)"
 }
 
 // reading returns files in SQL. Those on the servers are read from the gateway's folder.

@@ -22,11 +22,14 @@ func newCompactCommand() *cobra.Command {
 		Use:   "compact",
 		Short: "Replace small files of the tables and of the ledger by large ones",
 		Long: `Replace small files of the tables and of the ledger by large ones, with the same rows, sorted by trace_id. Commits may
-go on in the meantime. The old files stay until "expire" and "gc", or the catalog's own tool, remove them.`,
+go on in the meantime. The old files stay until "expire" and "gc", or the catalog's own tool, remove them.
+
+If results are committed to one table at a time, rows that the ledger has not named for --orphans-older-than are removed
+before that.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if target < 1 || c.Files < 2 || c.Jobs < 1 {
-				return usageError{errors.New("--target-size and --jobs must be at least 1, --min-files at least 2")}
+			if target < 1 || c.Files < 2 || c.Jobs < 1 || c.Orphans < 0 {
+				return usageError{errors.New("--target-size and --jobs must be at least 1, --min-files at least 2, --orphans-older-than not negative")}
 			}
 			l, _, _, err := o.open(cmd.Context(), nil)
 			if err != nil {
@@ -40,6 +43,7 @@ go on in the meantime. The old files stay until "expire" and "gc", or the catalo
 	o.register(cmd.Flags())
 	cmd.Flags().Int64Var(&target, "target-size", 512, "size of the new files, MiB; files of 3/4 of it are left alone")
 	cmd.Flags().IntVar(&c.Files, "min-files", 5, "least number of files that are replaced by one")
+	cmd.Flags().DurationVar(&c.Orphans, "orphans-older-than", 24*time.Hour, "age of rows that the ledger does not name, if it says which rows count")
 	cmd.Flags().IntVarP(&c.Jobs, "jobs", "j", runtime.GOMAXPROCS(0), "tables at a time")
 	return cmd
 }

@@ -44,7 +44,11 @@ func fileCounts(t *testing.T, f *fleet) map[string]int64 {
 // checkPacked checks the layout of the files that compacting made of a table.
 func checkPacked(t *testing.T, f *fleet, table string) {
 	t.Helper()
-	db, source := database(t), f.source(t, f.lake(t.Context(), t))(table)
+	db := database(t)
+	source, err := f.rows(t.Context(), f.lake(t.Context(), t), table)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if n := strings.Count(source, "'") / 2; strings.Count(source, "/compact-") != n {
 		t.Errorf("the files of %s are %s", table, source)
 	}
@@ -62,7 +66,7 @@ func checkPacked(t *testing.T, f *fleet, table string) {
 
 // Rival processes compact while others commit: no row is lost or doubled. Nessie keeps all states, so nothing is
 // removed, unless it is forced.
-func TestCompact(t *testing.T) { everywhere(t, testCompact) }
+func TestCompact(t *testing.T) { withLedger(t, testCompact) }
 
 func testCompact(t *testing.T, f *fleet) {
 	good, bad := traces(t)
@@ -86,7 +90,7 @@ func testCompact(t *testing.T, f *fleet) {
 	if out := f.run(t, "", "compact", "--min-files", "2"); !strings.Contains(out, `"removed":0`) {
 		t.Errorf("compacting again: %s", out)
 	}
-	if f.folder == "" {
+	if f.folder == "" && !f.single {
 		keepsHistory(t, f)
 	}
 	checkLake(t, f, dataset, len(good), len(bad))
@@ -112,6 +116,7 @@ func keepsHistory(t *testing.T, f *fleet) {
 func TestExpire(t *testing.T) {
 	t.Run("folder", func(t *testing.T) { testExpire(t, newFolder(t)) })
 	t.Run("catalog", func(t *testing.T) { testExpire(t, newFleetOn(t, needServers(t).withSnapshots(t))) })
+	t.Run("ledger", func(t *testing.T) { testExpire(t, newSingle(t)) })
 }
 
 func testExpire(t *testing.T, f *fleet) {

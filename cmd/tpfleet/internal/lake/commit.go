@@ -19,6 +19,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
 )
 
@@ -67,8 +68,11 @@ func repeat(ctx context.Context, operation string, f func() error) (tries int, e
 	for try := 1; ; try++ {
 		err := f()
 		var again repeatError
-		if err == nil || !errors.As(err, &again) || try == maxTries {
+		if err == nil || !errors.As(err, &again) {
 			return try, err
+		}
+		if try == maxTries {
+			return try, fmt.Errorf("%s, after %d tries: %w", operation, try, again.error)
 		}
 		wait := time.Duration(rand.Int64N(int64(min(try, 10)) * int64(200*time.Millisecond)))
 		slog.WarnContext(ctx, "beginning the transaction again", "operation", operation, "try", try, "after", wait, "error", err)
@@ -127,6 +131,9 @@ func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, los
 	if len(c.entries)+len(c.objects) == 0 {
 		return nil
 	}
+	if byLedger(ledger) {
+		return l.carryOutByLedger(ctx, ledger, c, lost, done)
+	}
 	changes, err := l.changes(ctx, ledger, c, lost, done)
 	if err != nil {
 		return err
@@ -150,7 +157,7 @@ type choice struct {
 	entries []entry
 	files   map[string][]resultFile // by table
 	objects map[task.Trace]bool     // whose entries are removed from the ledger
-	gone    map[string]bool         // traces whose rows are removed, by id
+	gone    work.Gone               // traces whose rows are removed, by id
 	account Account
 }
 
@@ -162,9 +169,9 @@ type resultFile struct {
 
 // choose selects what is not in the ledger, and updates it. The files of the results whose names are in lost are gone.
 func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice {
-	c := choice{files: map[string][]resultFile{}, objects: map[task.Trace]bool{}, gone: map[string]bool{}, account: Account{Tasks: len(results)}}
+	c := choice{files: map[string][]resultFile{}, objects: map[task.Trace]bool{}, gone: work.Gone{}, account: Account{Tasks: len(results)}}
 	for _, r := range results {
-		c.add(ledger, &r, lost[r.Name()])
+		c.add(ledger, &r, lost[r.Name()] || ledger.abandoned[r.Name()])
 	}
 	return c
 }
@@ -208,7 +215,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 			continue
 		case isNew(&o):
 			if old, there := ledger.content[o.TraceID]; there {
-				c.objects[old.object], c.gone[o.TraceID] = true, true
+				c.objects[old.object], c.gone[o.TraceID] = true, ""
 				e.added, e.changed = old.added, &now
 				c.account.Replaced++
 			} else {
@@ -217,6 +224,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 			if o.Lost > 0 {
 				c.account.Lossy++
 			}
+			e.attempt = r.Name()
 		default:
 			original, there := ledger.content[traceID(o.SHA256)]
 			switch {
@@ -261,21 +269,12 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 	}
 	changes := make([]*table.Transaction, 1+len(names))
 	var mu sync.Mutex
-	var gone []string // files
+	var gone []resultFile
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	group.Go(func() error {
-		tx := ledger.NewTransaction()
-		changes[0] = tx
-		if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {
-			return err
-		}
-		rows := records(c.entries)
-		defer rows.Release()
-		if len(c.objects) == 0 {
-			return tx.Append(ctx, rows, nil)
-		}
-		return l.changeLedger(ctx, tx, ledger, c.objects, rows)
+	group.Go(func() (err error) {
+		changes[0], err = l.ledgerChange(ctx, ledger, c)
+		return err
 	})
 	for i, name := range names {
 		group.Go(func() error {
@@ -283,25 +282,13 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 			if err != nil {
 				return err
 			}
-			files := make([]iceberg.DataFile, len(c.files[name]))
-			for k, f := range c.files[name] {
-				// Files in other places may belong to someone else, but expiring snapshots would delete them.
-				if f.URL != dataFolder(t)+f.result+".parquet" {
-					return fmt.Errorf("%s is not a file of the table %s and the result %s", f.URL, name, f.result)
-				}
-				there, err := l.stores.Exists(ctx, f.URL)
-				if err != nil {
-					return err
-				}
-				if !there {
-					mu.Lock()
-					gone, lost[f.result] = append(gone, f.URL), true
-					mu.Unlock()
-				}
-				if files[k], err = dataFile(t, f.File); err != nil {
-					return fmt.Errorf("%s: %w", f.URL, err)
-				}
+			files, missing, err := l.dataFiles(ctx, t, name, c.files[name])
+			if err != nil {
+				return err
 			}
+			mu.Lock()
+			gone = append(gone, missing...)
+			mu.Unlock()
 			old, err := l.without(ctx, t, name, c.gone, done)
 			if err != nil || len(old.OldDataFiles)+len(files) == 0 {
 				return err
@@ -316,9 +303,54 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 	}
 	err := group.Wait()
 	if err == nil && len(gone) > 0 {
-		err = repeatError{fmt.Errorf("%s and %d other files are gone", gone[0], len(gone)-1)}
+		err = goneError(gone, lost)
 	}
 	return changes, err
+}
+
+// goneError adds the names of the results of some files to lost.
+func goneError(files []resultFile, lost map[string]bool) error {
+	for _, f := range files {
+		lost[f.result] = true
+	}
+	return repeatError{fmt.Errorf("%s and %d other files are gone", files[0].URL, len(files)-1)}
+}
+
+// ledgerChange builds the change of the ledger, which fails if another comes first.
+func (l *Lake) ledgerChange(ctx context.Context, ledger *table.Table, c *choice) (*table.Transaction, error) {
+	tx := ledger.NewTransaction()
+	if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {
+		return nil, err
+	}
+	rows := records(c.entries, byLedger(ledger))
+	defer rows.Release()
+	if len(c.objects) == 0 {
+		return tx, tx.Append(ctx, rows, nil)
+	}
+	return tx, l.changeLedger(ctx, tx, ledger, c.objects, rows)
+}
+
+// dataFiles describes files of results for a table, and returns those that are gone.
+func (l *Lake) dataFiles(ctx context.Context, t *table.Table, name string, from []resultFile) (files []iceberg.DataFile, gone []resultFile, err error) {
+	for _, f := range from {
+		// Files in other places may belong to someone else, but expiring snapshots would delete them.
+		if f.URL != dataFolder(t)+f.result+".parquet" {
+			return nil, nil, fmt.Errorf("%s is not a file of the table %s and the result %s", f.URL, name, f.result)
+		}
+		there, err := l.stores.Exists(ctx, f.URL)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !there {
+			gone = append(gone, f)
+		}
+		file, err := dataFile(t, f.File)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.URL, err)
+		}
+		files = append(files, file)
+	}
+	return files, gone, nil
 }
 
 // dataFile describes a file for Iceberg, whose bounds have the same encoding.

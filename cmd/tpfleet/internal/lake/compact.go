@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -20,10 +22,11 @@ import (
 
 // CompactOptions say which files are replaced by larger ones.
 type CompactOptions struct {
-	Target  int64  // size of a file, bytes; files of 3/4 of it are left alone
-	Files   int    // least number of files that are replaced by one
-	Jobs    int    // tables at a time
-	TempDir string // "" means the system's
+	Target  int64         // size of a file, bytes; files of 3/4 of it are left alone
+	Files   int           // least number of files that are replaced by one
+	Jobs    int           // tables at a time
+	Orphans time.Duration // age of rows that the ledger does not name and that are removed, if not all count
+	TempDir string        // "" means the system's
 }
 
 // Compacted counts what Compact did.
@@ -32,14 +35,26 @@ type Compacted struct {
 	Removed int   `json:"removed"` // files
 	Added   int   `json:"added"`   // files
 	Rows    int64 `json:"rows"`
-	Bytes   int64 `json:"bytes"`   // of the new files
-	Skipped int   `json:"skipped"` // files that another process replaced or deleted from in the meantime
+	Bytes   int64 `json:"bytes"`             // of the new files
+	Skipped int   `json:"skipped"`           // files that another process replaced or deleted from in the meantime
+	Orphans int64 `json:"orphans,omitempty"` // rows that were removed because the ledger does not name them
 }
 
 // Compact replaces small files of the tables and of the ledger by large ones with the same rows, in a transaction for
 // each new file. Commits may go on in the meantime. The old files stay until Expire and Clean remove them. A table that
-// cannot be compacted does not stop the others.
+// cannot be compacted does not stop the others. If commits are made table by table, rows that the ledger does not name are
+// removed before.
 func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, err error) {
+	v, err := l.view(ctx)
+	if err != nil {
+		return total, err
+	}
+	if v != nil {
+		orphans, err := l.collectOld(ctx, v, o.Orphans)
+		if total.Orphans = orphans.rows; err != nil {
+			return total, err
+		}
+	}
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(o.Jobs)
@@ -47,7 +62,7 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	days := sync.OnceValues(func() (func(string) string, error) { return l.days(ctx) })
 	for _, name := range tableNames() {
 		group.Go(func() error {
-			c, err := l.compact(ctx, name, o, days)
+			c, err := l.compact(ctx, name, o, days, v)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -68,7 +83,7 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	return total, errors.Join(failed...)
 }
 
-func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days func() (func(string) string, error)) (c Compacted, err error) {
+func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days func() (func(string) string, error), v *view) (c Compacted, err error) {
 	t, err := l.load(ctx, name)
 	if err != nil || t.CurrentSnapshot() == nil {
 		return c, err
@@ -77,12 +92,16 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days 
 	if err != nil {
 		return c, err
 	}
+	if v != nil {
+		// A commit to come looks for the files that its attempt wrote.
+		files = slices.DeleteFunc(files, func(f table.FileScanTask) bool { return v.open(f.File.FilePath()) != "" })
+	}
 	change := func(files []table.FileScanTask, rewrite func() (table.CompactionGroupResult, error)) error {
 		rewritten, err := rewrite()
 		if err != nil {
 			return err
 		}
-		replaced, err := l.replace(ctx, name, files, rewritten)
+		replaced, err := l.replace(ctx, name, files, rewritten, v != nil)
 		if err != nil {
 			return err
 		}
@@ -175,8 +194,9 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 	return r, err
 }
 
-// replace replaces files in a table. It returns false if they are not as they were.
-func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult) (replaced bool, err error) {
+// replace replaces files in a table. It returns false if they are not as they were. single says whether there are only commits to
+// one table at a time.
+func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult, single bool) (replaced bool, err error) {
 	_, err = repeat(ctx, "compact", func() error {
 		t, err := l.load(ctx, name)
 		if err != nil {
@@ -196,7 +216,16 @@ func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTas
 				return nil
 			}
 		}
+		var v *view
+		if single {
+			if v, err = l.view(ctx); err != nil {
+				return err
+			}
+		}
 		for _, f := range old {
+			if single && v.open(f.File.FilePath()) != "" {
+				return nil // the ledger does not name it any more
+			}
 			if deletes, there := state[f.File.FilePath()]; !there || deletes != deletesOf(f) {
 				return nil
 			}
@@ -209,7 +238,7 @@ func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTas
 		if err != nil {
 			return err
 		}
-		if err := commitError(l.catalog.CommitTransaction(ctx, []table.TableCommit{c})); err != nil {
+		if err := commitError(l.commitOne(ctx, c, single)); err != nil {
 			return err
 		}
 		replaced = true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
 
 // Forgot counts what Forget did.
@@ -19,30 +20,42 @@ type Forgot struct {
 
 // Forget removes the rows of traces from all tables, in one transaction. The ledger keeps that they were forgotten, and
 // why, so that nothing with the same content is added again. The old files stay until Expire and Clean remove them.
+// If the catalog commits to one table at a time, the ledger comes first, and the rows leave the tables after that.
 func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Forgot, err error) {
 	var done rewrites
+	all := map[string]bool{}
 	f.Tries, err = repeat(ctx, "forget", func() error {
 		tries := f.Tries
 		f = Forgot{Tries: tries}
-		return l.forget(ctx, p, why, dry, &done, &f)
+		return l.forget(ctx, p, why, dry, &done, &f, all)
 	})
+	if err != nil || dry {
+		return f, err
+	}
+	left, err := l.sweep(ctx, all)
+	f.Rows += left.rows
+	f.Files += left.files
 	return f, err
 }
 
-func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done *rewrites, f *Forgot) error {
+// forget tries to forget once. all gets the ids of what is forgotten, now or before.
+func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done *rewrites, f *Forgot, all map[string]bool) error {
 	t, err := l.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	c := choice{objects: map[task.Trace]bool{}, gone: map[string]bool{}}
+	c := choice{objects: map[task.Trace]bool{}, gone: work.Gone{}}
 	now := time.Now().UnixNano()
 	forget := func(e picked) error {
+		if id := e.content(); id != "" {
+			all[id] = true
+		}
 		if e.status == task.Forgotten {
 			f.Known++
 			return nil
 		}
 		if id := e.content(); id != "" && (e.status == task.OK || e.status == task.Copy) {
-			c.gone[id] = true
+			c.gone[id] = ""
 		}
 		if !c.objects[e.Trace] {
 			c.objects[e.Trace] = true
@@ -58,7 +71,7 @@ func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done 
 	known := f.Known
 	err = eachBatch(ctx, t, entryColumns, func(b batch) error {
 		for row := range b.rows {
-			if sum := b.text("sha256", row); sum != "" && c.gone[traceID(sum)] {
+			if sum := b.text("sha256", row); sum != "" && c.gone.Has(traceID(sum), "") {
 				if err := forget(b.entry(row)); err != nil {
 					return err
 				}
@@ -93,14 +106,18 @@ func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) 
 		if err != nil {
 			return err
 		}
-		c := choice{objects: map[task.Trace]bool{}}
+		c, ids := choice{objects: map[task.Trace]bool{}}, map[string]bool{}
 		err = pick(ctx, t, p, func(e picked) error {
 			if e.status == task.Forgotten {
-				c.objects[e.Trace] = true
+				c.objects[e.Trace], ids[e.TraceID] = true, true
 			}
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+		// Their old rows may be left, if Forget was killed.
+		if _, err := l.sweep(ctx, ids); err != nil {
 			return err
 		}
 		entries = len(c.objects)

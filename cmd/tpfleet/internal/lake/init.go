@@ -25,8 +25,8 @@ import (
 // atOnce is the number of tables that are worked on at the same time.
 const atOnce = 8
 
-// ErrCatalog is wrapped if the catalog cannot commit to several tables at once.
-var ErrCatalog = errors.New("the catalog has no transactions over several tables (POST /v1/{prefix}/transactions/commit), which a commit needs: Nessie has them")
+// ErrCatalog is wrapped if the catalog cannot commit to several tables at once, but the tables need that.
+var ErrCatalog = errors.New("the catalog has no transactions over several tables (POST /v1/{prefix}/transactions/commit), for which these were made: \"tpfleet init\" makes others in a new namespace")
 
 var icebergTypes = [...]iceberg.Type{
 	model.TypeInt64:   iceberg.PrimitiveTypes.Int64,
@@ -58,22 +58,29 @@ func tableProperties() iceberg.Properties {
 }
 
 // Init creates the ledger and all tables that are missing, adds missing columns, and records the layout. It returns
-// the number of tables. Init can be repeated.
-func (l *Lake) Init(ctx context.Context) (int, error) {
+// the number of tables, and whether they are committed to one at a time, as they are if single is set or the catalog can do no
+// more. Init can be repeated.
+func (l *Lake) Init(ctx context.Context, single bool) (tables int, oneByOne bool, err error) {
 	if err := l.catalog.CreateNamespace(ctx, l.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
-		return 0, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
+		return 0, false, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
 	}
-	ledger, err := l.createLedger(ctx)
+	ledger, err := l.createLedger(ctx, single)
 	if err != nil {
-		return 0, err
+		return 0, false, err
+	}
+	if single && !byLedger(ledger) {
+		return 0, false, errors.New("the tables were made for transactions over several of them: tables for commits to one at a time need a namespace of their own")
 	}
 	layout := task.Layout{Tables: map[string]task.Table{}}
 	var mu sync.Mutex
 	group, creating := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, s := range task.Packed() {
+		if byLedger(ledger) {
+			s = export.WithAttempt(s)
+		}
 		group.Go(func() error {
-			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties())
+			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties(), byLedger(ledger))
 			if err != nil {
 				return err
 			}
@@ -88,9 +95,9 @@ func (l *Lake) Init(ctx context.Context) (int, error) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return len(layout.Tables) + 1, l.record(ctx, ledger, layout)
+	return len(layout.Tables) + 1, byLedger(ledger), l.record(ctx, ledger, layout)
 }
 
 // schemaOf returns the Iceberg schema of a packed table. The catalog replaces the ids.
@@ -103,7 +110,7 @@ func schemaOf(s *model.Schema) *iceberg.Schema {
 }
 
 // create returns a table, which it creates or whose missing columns it adds.
-func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties) (*table.Table, error) {
+func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties, single bool) (*table.Table, error) {
 	t, err := l.createEmpty(ctx, name, schema, properties)
 	if err != nil {
 		return nil, err
@@ -115,7 +122,7 @@ func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, 
 		return nil, err
 	}
 	if added {
-		if err := l.commitSchema(ctx, tx); err != nil {
+		if err := l.commitSchema(ctx, tx, single); err != nil {
 			return nil, fmt.Errorf("table %s: %w", name, err)
 		}
 		if t, err = l.load(ctx, name); err != nil {
@@ -190,29 +197,37 @@ func addColumns(tx *table.Transaction, t *table.Table, schema *iceberg.Schema, r
 // createLedger creates the ledger with an empty snapshot. Commits assert the snapshot that they read, but Nessie
 // takes the assertion that there is none for no assertion. So the ledger is created with one column, and all others
 // come with the first snapshot: of rival transactions that expect the first schema, one succeeds.
-func (l *Lake) createLedger(ctx context.Context) (*table.Table, error) {
-	schema := ledgerSchema()
+//
+// If the catalog has no transactions over several tables, or single is set, the ledger notes that.
+func (l *Lake) createLedger(ctx context.Context, single bool) (*table.Table, error) {
 	for try := 1; ; try++ {
-		t, err := l.createEmpty(ctx, task.Ledger, iceberg.NewSchema(0, schema.Fields()[0]), ledgerProperties)
+		t, err := l.createEmpty(ctx, task.Ledger, iceberg.NewSchema(0, ledgerSchema(false).Fields()[0]), ledgerProperties)
 		if err != nil {
 			return nil, err
 		}
 		if t.CurrentSnapshot() != nil {
-			return l.create(ctx, task.Ledger, schema, ledgerProperties)
+			return l.create(ctx, task.Ledger, ledgerSchema(byLedger(t)), ledgerProperties, byLedger(t))
 		}
+		schema := ledgerSchema(single)
 		tx := t.NewTransaction()
+		if single {
+			if err := tx.SetProperties(iceberg.Properties{commitProperty: commitByLedger}); err != nil {
+				return nil, err
+			}
+		}
 		if _, err := addColumns(tx, t, schema, true); err != nil {
 			return nil, err
 		}
-		rows := records(nil)
+		rows := records(nil, single)
 		err = tx.Append(ctx, rows, nil)
 		rows.Release()
 		if err != nil {
 			return nil, err
 		}
-		err = l.commitSchema(ctx, tx)
-		if errors.Is(err, rest.ErrEndpointNotSupported) {
-			return nil, ErrCatalog
+		err = l.commitSchema(ctx, tx, single)
+		if errors.Is(err, rest.ErrEndpointNotSupported) && !single {
+			single = true
+			continue
 		}
 		if err != nil && try == 5 {
 			return nil, fmt.Errorf("table %s: %w", task.Ledger, err)
@@ -221,7 +236,7 @@ func (l *Lake) createLedger(ctx context.Context) (*table.Table, error) {
 }
 
 // commitSchema commits a transaction with a new schema.
-func (l *Lake) commitSchema(ctx context.Context, tx *table.Transaction) error {
+func (l *Lake) commitSchema(ctx context.Context, tx *table.Transaction, single bool) error {
 	c, err := tx.TableCommit()
 	if err != nil {
 		return err
@@ -230,6 +245,15 @@ func (l *Lake) commitSchema(ctx context.Context, tx *table.Transaction) error {
 		if u.Action() == table.UpdateAddSchema {
 			c.Updates[i] = schemaUpdate{u}
 		}
+	}
+	return l.commitOne(ctx, c, single)
+}
+
+// commitOne commits to one table; single says whether the catalog can do no more.
+func (l *Lake) commitOne(ctx context.Context, c table.TableCommit, single bool) (err error) {
+	if single {
+		_, _, err = l.catalog.CommitTable(ctx, c.Identifier, c.Requirements, c.Updates)
+		return err
 	}
 	return l.catalog.CommitTransaction(ctx, []table.TableCommit{c})
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
@@ -37,6 +38,9 @@ type Lake struct {
 	namespace table.Identifier
 	stores    *store.Stores
 	version   string
+
+	mu   sync.Mutex
+	seen *view // of the ledger, the last one
 }
 
 // tables is what a lake needs of its catalog.
@@ -44,6 +48,7 @@ type tables interface {
 	CreateNamespace(ctx context.Context, namespace table.Identifier, properties iceberg.Properties) error
 	CreateTable(ctx context.Context, name table.Identifier, schema *iceberg.Schema, options ...catalog.CreateTableOpt) (*table.Table, error)
 	LoadTable(ctx context.Context, name table.Identifier) (*table.Table, error)
+	CommitTable(ctx context.Context, name table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error)
 	CommitTransaction(ctx context.Context, commits []table.TableCommit) error
 }
 
@@ -54,7 +59,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Lake{c, strings.Split(o.Namespace, "."), o.Stores, o.Version}, nil
+		return &Lake{catalog: c, namespace: strings.Split(o.Namespace, "."), stores: o.Stores, version: o.Version}, nil
 	}
 	properties := storeProperties(o.Stores)
 	maps.Copy(properties, o.Properties)
@@ -76,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		}
 		return nil, fmt.Errorf("catalog %s: %w", name, err)
 	}
-	return &Lake{c, strings.Split(o.Namespace, "."), o.Stores, o.Version}, nil
+	return &Lake{catalog: c, namespace: strings.Split(o.Namespace, "."), stores: o.Stores, version: o.Version}, nil
 }
 
 // storeProperties returns the properties with which iceberg-go finds the same stores. It knows one endpoint only.

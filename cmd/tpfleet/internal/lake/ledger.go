@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // ledgerColumn is a column of the ledger. Its value is a string, an int64, or a *int64, nil for NULL; "" is NULL,
@@ -26,7 +28,8 @@ type ledgerColumn struct {
 
 // entry is a row of the ledger.
 type entry struct {
-	task string
+	task    string
+	attempt string // that made the rows; "" if there are none, or nobody asks
 	task.Outcome
 	added, changed *int64 // ns since 1970
 }
@@ -65,6 +68,17 @@ var ledgerColumns = []ledgerColumn{
 	{"changed_unix_ns", false, false, "When it was converted again or forgotten, ns since 1970-01-01 UTC.", func(e *entry) any { return e.changed }},
 }
 
+// attemptColumn is one more column, of a ledger that says which rows of the other tables count.
+var attemptColumn = ledgerColumn{export.TraceAttemptColumn, true, false, "Attempt whose rows of this trace count, NULL if there are none.", func(e *entry) any { return e.attempt }}
+
+// columnsOf returns the columns of the ledger, with that for attempts or without.
+func columnsOf(attempts bool) []ledgerColumn {
+	if attempts {
+		return append(slices.Clone(ledgerColumns), attemptColumn)
+	}
+	return ledgerColumns
+}
+
 // duration returns the time of the conversion, nil if there was none.
 func (e *entry) duration() *int64 {
 	if e.Seconds == 0 {
@@ -75,9 +89,10 @@ func (e *entry) duration() *int64 {
 }
 
 // ledgerSchema returns the Iceberg schema of the ledger.
-func ledgerSchema() *iceberg.Schema {
-	fields := make([]iceberg.NestedField, len(ledgerColumns))
-	for i, c := range ledgerColumns {
+func ledgerSchema(attempts bool) *iceberg.Schema {
+	columns := columnsOf(attempts)
+	fields := make([]iceberg.NestedField, len(columns))
+	for i, c := range columns {
 		fields[i] = iceberg.NestedField{ID: i + 1, Name: c.name, Type: iceberg.PrimitiveTypes.Int64, Required: c.required, Doc: c.doc}
 		if c.text {
 			fields[i].Type = iceberg.PrimitiveTypes.String
@@ -87,9 +102,10 @@ func ledgerSchema() *iceberg.Schema {
 }
 
 // records returns the entries in the columns of the ledger.
-func records(entries []entry) array.RecordReader {
-	fields := make([]arrow.Field, len(ledgerColumns))
-	for i, c := range ledgerColumns {
+func records(entries []entry, attempts bool) array.RecordReader {
+	columns := columnsOf(attempts)
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
 		fields[i] = arrow.Field{Name: c.name, Type: arrow.PrimitiveTypes.Int64, Nullable: !c.required}
 		if c.text {
 			fields[i].Type = arrow.BinaryTypes.String
@@ -97,7 +113,7 @@ func records(entries []entry) array.RecordReader {
 	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
 	defer b.Release()
-	for i, c := range ledgerColumns {
+	for i, c := range columns {
 		for k := range entries {
 			switch v := c.value(&entries[k]).(type) {
 			case string:
@@ -139,8 +155,9 @@ type Known struct {
 
 // Ledger is what commits and plans have to know of some traces that were tried.
 type Ledger struct {
-	objects map[task.Trace]Known
-	content map[string]content // traces with rows, or that were forgotten, by id
+	objects   map[task.Trace]Known
+	content   map[string]content // traces with rows, or that were forgotten, by id
+	abandoned map[string]bool    // results that cannot be committed any more, by name
 }
 
 // content is what the ledger says of a trace.
@@ -159,14 +176,17 @@ func (g *Ledger) takes(r *task.Result, id string) bool {
 }
 
 // wanted are the traces of which a Ledger tells. It takes memory for them, not for all in the table.
-type wanted struct{ urls, ids map[string]bool }
+type wanted struct{ urls, ids, attempts map[string]bool }
 
-func newWanted() wanted { return wanted{map[string]bool{}, map[string]bool{}} }
+func newWanted() wanted {
+	return wanted{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+}
 
 // wantedBy returns what choose asks about results.
 func wantedBy(results []task.Result) wanted {
 	w := newWanted()
 	for _, r := range results {
+		w.attempts[r.Name()] = true
 		for _, o := range r.Traces {
 			w.urls[o.URL] = true
 			if o.TraceID != "" {
@@ -184,7 +204,7 @@ func wantedBy(results []task.Result) wanted {
 func (g *Ledger) Object(t task.Trace) Known { return g.objects[t] }
 
 func newLedger() *Ledger {
-	return &Ledger{objects: map[task.Trace]Known{}, content: map[string]content{}}
+	return &Ledger{objects: map[task.Trace]Known{}, content: map[string]content{}, abandoned: map[string]bool{}}
 }
 
 func (g *Ledger) add(e *entry) {
@@ -227,8 +247,11 @@ var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "convert
 
 // readLedger reads the files of the ledger that may have rows for which the filter, if any, is true.
 func readLedger(ctx context.Context, t *table.Table, w wanted, filter ...iceberg.BooleanExpression) (*Ledger, error) {
-	g := newLedger()
-	return g, eachBatch(ctx, t, ledgerRead, func(b batch) error {
+	g, columns := newLedger(), ledgerRead
+	if byLedger(t) {
+		columns = append(slices.Clone(columns), export.TraceAttemptColumn)
+	}
+	return g, eachBatch(ctx, t, columns, func(b batch) error {
 		g.read(b, w)
 		return nil
 	}, filter...)
@@ -289,10 +312,10 @@ func newBatch(from arrow.RecordBatch) batch {
 	return b
 }
 
-// text returns "" for NULL.
+// text returns "" for NULL, or if the column was not read.
 func (b batch) text(column string, row int) string {
 	c := b.columns[column]
-	if c.IsNull(row) {
+	if c == nil || c.IsNull(row) {
 		return ""
 	}
 	return c.(array.StringLike).Value(row)
@@ -321,6 +344,9 @@ func kept(t task.Trace) task.Trace {
 // read takes the entries of a batch that are wanted.
 func (g *Ledger) read(b batch, w wanted) {
 	for row := range b.rows {
+		if attempt := b.text(export.TraceAttemptColumn, row); w.attempts[attempt] && b.text("status", row) == task.Abandoned {
+			g.abandoned[strings.Clone(attempt)] = true
+		}
 		id, url := b.text("trace_id", row), b.text("url", row)
 		if !w.urls[url] && !w.ids[id] {
 			continue

@@ -16,7 +16,7 @@ func TestLedgerOfSome(t *testing.T) {
 		all = append(all, entry{task: "task", Outcome: task.Outcome{Trace: task.Trace{URL: fmt.Sprint("s3://traces/", i), ETag: "1"}, Status: task.OK, Version: "v1", SHA256: content, TraceID: traceID(content)}})
 	}
 	all[7].Status, all[7].TraceID = task.Bad, ""
-	rows := records(all)
+	rows := records(all, false)
 	defer rows.Release()
 	g := newLedger()
 	w := wantedBy([]task.Result{

@@ -47,7 +47,7 @@ func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) erro
 	var choose func(b batch) ([]int, error)
 	missing := map[string]bool{}
 	if p.Where != "" {
-		f, err := newFilter(ctx, p.Where)
+		f, err := newFilter(ctx, p.Where, columnsOf(byLedger(t)))
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) erro
 	err := eachBatch(ctx, t, columns, func(b batch) error {
 		rows, err := choose(b)
 		for _, row := range rows {
-			if err == nil {
+			if err == nil && b.text("status", row) != task.Abandoned {
 				err = found(b.entry(row))
 			}
 		}
@@ -114,7 +114,7 @@ type filter struct {
 	query   *sql.Stmt
 }
 
-func newFilter(ctx context.Context, where string) (f *filter, err error) {
+func newFilter(ctx context.Context, where string, columns []ledgerColumn) (f *filter, err error) {
 	f = &filter{}
 	if f.db, err = sql.Open("sqlite", ":memory:"); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func newFilter(ctx context.Context, where string) (f *filter, err error) {
 		return nil, errors.Join(err, f.db.Close())
 	}
 	declared := []string{"row_number INTEGER PRIMARY KEY"}
-	for _, c := range ledgerColumns {
+	for _, c := range columns {
 		if !strings.Contains(strings.ToLower(where), c.name) {
 			continue
 		}

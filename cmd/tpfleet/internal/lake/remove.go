@@ -17,17 +17,39 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // rewrites remember the files that were rewritten without some traces, for a transaction that begins again.
 type rewrites struct {
 	mu   sync.Mutex
-	gone map[string]bool // traces
+	gone work.Gone
 	made map[string]table.CompactionGroupResult
+
+	added map[string]bool // files that were added by commits of their own, by URL
+}
+
+// has reports whether a file was added.
+func (r *rewrites) has(url string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.added[url]
+}
+
+// add notes that files were added.
+func (r *rewrites) add(files []resultFile) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.added == nil {
+		r.added = map[string]bool{}
+	}
+	for _, f := range files {
+		r.added[f.URL] = true
+	}
 }
 
 // of rewrites a file, unless that was done before.
-func (r *rewrites) of(f table.FileScanTask, gone map[string]bool, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
+func (r *rewrites) of(f table.FileScanTask, gone work.Gone, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
 	key := f.File.FilePath() + "\n" + deletesOf(f)
 	r.mu.Lock()
 	if !maps.Equal(r.gone, gone) {
@@ -48,7 +70,7 @@ func (r *rewrites) of(f table.FileScanTask, gone map[string]bool, rewrite func()
 }
 
 // without writes the files of a table with rows of some traces again, without those rows.
-func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone map[string]bool, done *rewrites) (all table.CompactionGroupResult, err error) {
+func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, done *rewrites) (all table.CompactionGroupResult, err error) {
 	if len(gone) == 0 || t.CurrentSnapshot() == nil {
 		return all, nil
 	}
@@ -56,6 +78,11 @@ func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone ma
 	if err != nil {
 		return all, err
 	}
+	return l.filesWithout(ctx, t, name, files, gone, done)
+}
+
+// filesWithout is without for some files of the table.
+func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, gone work.Gone, done *rewrites) (all table.CompactionGroupResult, err error) {
 	id, there := t.Schema().FindFieldByName("trace_id")
 	if !there {
 		return all, fmt.Errorf("the table %s has no trace_id", name)
@@ -97,9 +124,13 @@ func between(ids []string, least, greatest []byte) bool {
 	return i < len(ids) && (greatest == nil || strings.Compare(ids[i], string(greatest)) <= 0)
 }
 
-// count counts the rows of a file, and those of some traces.
-func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, traces map[string]bool) (all, some int64, err error) {
-	_, batches, err := t.Scan(table.WithSelectedFields("trace_id"), table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{f})
+// count counts the rows of a file, and those that are gone.
+func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, gone work.Gone) (all, some int64, err error) {
+	columns := []string{"trace_id"}
+	if _, there := t.Schema().FindFieldByName(export.TraceAttemptColumn); there {
+		columns = append(columns, export.TraceAttemptColumn)
+	}
+	_, batches, err := t.Scan(table.WithSelectedFields(columns...), table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{f})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -107,14 +138,10 @@ func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, 
 		if err != nil {
 			return 0, 0, err
 		}
-		ids, ok := rows.Column(0).(array.StringLike)
-		if !ok {
-			rows.Release()
-			return 0, 0, fmt.Errorf("%s: trace_id is %s", f.File.FilePath(), rows.Column(0).DataType())
-		}
-		all += int64(ids.Len())
-		for i := range ids.Len() {
-			if traces[ids.Value(i)] {
+		b := newBatch(rows)
+		all += int64(b.rows)
+		for row := range b.rows {
+			if gone.Has(b.text("trace_id", row), b.text(export.TraceAttemptColumn, row)) {
 				some++
 			}
 		}

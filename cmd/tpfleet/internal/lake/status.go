@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -129,13 +130,24 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 // lost counts what the traces lack, by the names in stats.
 func (l *Lake) lost(ctx context.Context, s *Status) error {
 	s.Lost = []Loss{}
+	v, err := l.view(ctx)
+	if err != nil {
+		return err
+	}
 	t, err := l.load(ctx, "stats")
 	if err != nil || t.CurrentSnapshot() == nil {
 		return err
 	}
 	all, last, lossy := map[string]*Loss{}, map[string]string{}, ""
-	err = eachBatch(ctx, t, []string{"trace_id", "name", "value", "effect", "source", "description"}, func(b batch) error {
+	columns := []string{"trace_id", "name", "value", "effect", "source", "description"}
+	if v != nil {
+		columns = append(columns, export.TraceAttemptColumn)
+	}
+	err = eachBatch(ctx, t, columns, func(b batch) error {
 		for row := range b.rows {
+			if v != nil && !v.names(b.text("trace_id", row), b.text(export.TraceAttemptColumn, row)) {
+				continue
+			}
 			value := *b.number("value", row)
 			if effect := b.text("effect", row); value <= 0 || effect != model.Lost.String() && effect != model.Damaged.String() {
 				continue

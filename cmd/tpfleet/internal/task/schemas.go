@@ -25,8 +25,12 @@ func Packed() []*table.Schema {
 // Schemas returns the schemas of all tables that tasks write, with the field ids of the layout.
 func (l Layout) Schemas() ([]*table.Schema, error) {
 	all := Packed()
-	for _, s := range all {
+	for i, s := range all {
 		t, there := l.Tables[s.Name]
+		if t.Fields[export.TraceAttemptColumn] != 0 {
+			s = export.WithAttempt(s)
+			all[i] = s
+		}
 		for i, c := range s.Columns {
 			id := t.Fields[c.Name]
 			if !there || id == 0 {

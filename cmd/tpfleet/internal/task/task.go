@@ -50,6 +50,7 @@ const (
 	Failed = "failed" // it may work another time; the ledger does not get it
 
 	Forgotten = "forgotten" // its rows were removed; only in the ledger
+	Abandoned = "abandoned" // no trace, but a result that cannot be committed any more; only in the ledger
 )
 
 // Result is what one attempt at a task made.

@@ -20,10 +20,19 @@ import (
 
 // Repacking says what Repack changes.
 type Repacking struct {
-	Gone map[string]bool             // traces that are left out
+	Gone Gone
 	Day  func(traceID string) string // of a trace without one; nil for none
 	// Part divides traces among files, nil for one file.
 	Part func(traceID, day string) Part
+}
+
+// Gone has the traces whose rows are left out, and for each the attempt whose rows stay, "" for none.
+type Gone map[string]string
+
+// Has reports whether the rows that an attempt made of a trace are left out.
+func (g Gone) Has(trace, attempt string) bool {
+	stays, there := g[trace]
+	return there && (stays == "" || stays != attempt)
 }
 
 // Part tells the files of Repack apart.
@@ -40,7 +49,8 @@ func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.R
 		return err
 	}
 	defer spool.Close()
-	u := unpacker{schema: schema.WithColumns(schema.Columns[export.PackedColumns:]), spool: spool, how: how, parts: map[Part]bool{}}
+	packed := export.PackedColumns(schema)
+	u := unpacker{schema: schema.WithColumns(schema.Columns[packed:]), attempts: packed > 2, spool: spool, how: how, parts: map[Part]bool{}}
 	for batch, err := range batches {
 		if err != nil {
 			return err
@@ -83,13 +93,15 @@ func (how *Repacking) part(id, day string) (p Part) {
 
 // unpacker divides packed rows by trace.
 type unpacker struct {
-	schema *table.Schema // without trace_id
-	spool  *export.Spool
-	how    Repacking
-	parts  map[Part]bool
-	trace  string // whose rows come now
-	day    string // of the trace
-	rows   int64
+	schema   *table.Schema // without trace_id
+	attempts bool          // rows name theirs
+	spool    *export.Spool
+	how      Repacking
+	parts    map[Part]bool
+	trace    string // whose rows come now
+	day      string // of the trace
+	attempt  string // that made the rows
+	rows     int64
 }
 
 // add takes the next rows.
@@ -100,21 +112,32 @@ func (u *unpacker) add(batch arrow.RecordBatch) error {
 		}
 		return nil, fmt.Errorf("%s: the column %s is missing", u.schema.Name, name)
 	}
-	ids, err := column("trace_id")
+	text := func(name string) (array.StringLike, error) {
+		c, err := column(name)
+		if err != nil {
+			return nil, err
+		}
+		texts, ok := c.(array.StringLike)
+		if !ok {
+			return nil, fmt.Errorf("%s: %s is %s", u.schema.Name, name, c.DataType())
+		}
+		return texts, nil
+	}
+	traces, err := text("trace_id")
 	if err != nil {
 		return err
 	}
-	traces, ok := ids.(array.StringLike)
-	if !ok {
-		return fmt.Errorf("%s: trace_id is %s", u.schema.Name, ids.DataType())
-	}
-	day, err := column(export.TraceDayColumn)
+	days, err := text(export.TraceDayColumn)
 	if err != nil {
 		return err
 	}
-	days, ok := day.(array.StringLike)
-	if !ok {
-		return fmt.Errorf("%s: %s is %s", u.schema.Name, export.TraceDayColumn, day.DataType())
+	attempt := func(int) string { return "" }
+	if u.attempts {
+		names, err := text(export.TraceAttemptColumn)
+		if err != nil {
+			return err
+		}
+		attempt = names.Value
 	}
 	columns := make([]arrow.Array, len(u.schema.Columns))
 	for i, c := range u.schema.Columns {
@@ -123,18 +146,18 @@ func (u *unpacker) add(batch arrow.RecordBatch) error {
 		}
 	}
 	for from, to := 0, 0; from < traces.Len(); from = to {
-		for to = from + 1; to < traces.Len() && traces.Value(to) == traces.Value(from); {
+		id, by := traces.Value(from), attempt(from)
+		for to = from + 1; to < traces.Len() && traces.Value(to) == id && attempt(to) == by; {
 			to++
 		}
-		id := traces.Value(from)
-		if u.how.Gone[id] {
+		if u.how.Gone.Has(id, by) {
 			continue
 		}
-		if id != u.trace {
+		if id != u.trace || by != u.attempt {
 			if err := u.end(); err != nil {
 				return err
 			}
-			u.trace, u.day = strings.Clone(id), ""
+			u.trace, u.day, u.attempt = strings.Clone(id), "", strings.Clone(by)
 			if days.IsValid(from) {
 				u.day = strings.Clone(days.Value(from))
 			} else if u.how.Day != nil {
@@ -154,7 +177,7 @@ func (u *unpacker) end() error {
 		return nil
 	}
 	u.parts[u.how.part(u.trace, u.day)] = true
-	return u.spool.Keep(u.trace, u.day)
+	return u.spool.Keep(u.trace, u.day, u.attempt)
 }
 
 // chunk hands the rows between from and to to the spool.
@@ -220,6 +243,9 @@ func PackedSchema(name string, fields map[string]int, optional func(string) bool
 	all := task.Packed()
 	at := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
 	schema := all[at]
+	if fields[export.TraceAttemptColumn] != 0 {
+		schema = export.WithAttempt(schema)
+	}
 	if len(fields) != len(schema.Columns) {
 		return nil, fmt.Errorf("the table %s has %d columns, this version of tpfleet knows %d: run \"tpfleet init\" of the newest version, and use that", name, len(fields), len(schema.Columns))
 	}

@@ -31,15 +31,19 @@ func rowsOf(t *testing.T, s *table.Schema) arrow.RecordBatch {
 	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
 	defer b.Release()
+	packed := export.PackedColumns(s)
 	for i, trace := range []string{"one", "one", "one", "two"} {
 		b.Field(0).(*array.StringBuilder).Append(trace)
 		b.Field(1).(*array.StringBuilder).Append("2026-11-2" + trace[:1])
-		for n, c := range s.Columns[export.PackedColumns:] {
+		if packed > 2 {
+			b.Field(2).(*array.StringBuilder).Append([]string{"first", "second", "second", "first"}[i])
+		}
+		for n, c := range s.Columns[packed:] {
 			if c.Nullable && i == 1 {
-				b.Field(n + export.PackedColumns).AppendNull()
+				b.Field(n + packed).AppendNull()
 				continue
 			}
-			switch to := b.Field(n + export.PackedColumns).(type) {
+			switch to := b.Field(n + packed).(type) {
 			case *array.Int64Builder:
 				to.Append(int64(i) << 40)
 			case *array.Int32Builder:
@@ -62,7 +66,11 @@ func rowsOf(t *testing.T, s *table.Schema) arrow.RecordBatch {
 
 // TestRepack packs rows of every table that tasks write again, and reads the same.
 func TestRepack(t *testing.T) {
+	all := task.Packed()
 	for _, s := range task.Packed() {
+		all = append(all, export.WithAttempt(s))
+	}
+	for _, s := range all {
 		want := rowsOf(t, s)
 		defer want.Release()
 		for i := range s.Columns {
@@ -80,6 +88,27 @@ func TestRepack(t *testing.T) {
 		})
 		if err != nil || files != 1 {
 			t.Errorf("%s: %d files, %v", s.Name, files, err)
+		}
+	}
+}
+
+// The rows of one attempt stay, of a trace that several made.
+func TestRepackAttempts(t *testing.T) {
+	s := export.WithAttempt(task.Packed()[0])
+	for i, want := range []struct {
+		gone Gone
+		rows int64
+	}{{nil, 4}, {Gone{"one": "second"}, 3}, {Gone{"one": "first", "two": "third"}, 1}, {Gone{"one": ""}, 1}} {
+		batch := rowsOf(t, s)
+		var batches iter.Seq2[arrow.RecordBatch, error] = func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }
+		err := Repack(t.TempDir(), "test", s, batches, Repacking{Gone: want.gone}, func(f task.File, _ string) error {
+			if f.Rows != want.rows {
+				t.Errorf("%d: %d rows, want %d", i, f.Rows, want.rows)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%d: %v", i, err)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 	}()
 	known := map[string]bool{}
 	for f := range fetching {
-		o, err := w.convert(ctx, f, spool, known, t.Replaces)
+		o, err := w.convert(ctx, f, spool, name, known, t.Replaces)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -184,9 +184,9 @@ func fetchOne(ctx context.Context, stores *store.Stores, t task.Trace, path stri
 	return task.Trace{URL: t.URL, Bytes: o.Bytes, ETag: o.ETag}, nil
 }
 
-// convert converts a trace into the spool. known has the ids of traces in it; replaces has those that it may have, unless
+// convert converts a trace into the spool, for the attempt with this name. known has the ids of traces in it; replaces has those that it may have, unless
 // it is nil. The error is one that ends the whole task.
-func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, known map[string]bool, replaces map[string]string) (task.Outcome, error) {
+func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, name string, known map[string]bool, replaces map[string]string) (task.Outcome, error) {
 	defer os.Remove(f.path)
 	if f.err != nil {
 		return w.failed(f.trace, f.err), nil
@@ -225,7 +225,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 		return o, spool.Drop()
 	}
 	known[o.TraceID] = true
-	return o, spool.Keep(o.TraceID, o.Day)
+	return o, spool.Keep(o.TraceID, o.Day, name)
 }
 
 // errChanged is why a trace cannot be converted again: its old rows would be lost.

@@ -1,8 +1,9 @@
-"""Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE QUERIES <TABLES
+"""Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE QUERIES [single] <TABLES
 
 The standard input has a line of JSON for each table: its name, its number of rows, and the sum of each column of numbers.
 The keys of S3 are in the environment. Spark is one of the readers if FLEET_SPARK_JARS, Iceberg's jars, is set, and Trino
 if FLEET_TRINO_URL is. QUERIES is a page whose blocks of SQL have to give rows in DuckDB, the same ones as in Spark and Trino.
+If the tables are committed to one at a time, DuckDB and Spark have the views of that page, made by its blocks of Python.
 """
 
 import decimal
@@ -18,7 +19,7 @@ import polars
 import pyarrow.compute
 from pyiceberg.catalog import load_catalog
 
-catalog_url, s3, namespace, page = sys.argv[1:]
+catalog_url, s3, namespace, page, *single = sys.argv[1:]
 key, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
 wanted = [json.loads(line) for line in sys.stdin]
 
@@ -36,8 +37,24 @@ duck.execute(f"CREATE SECRET (TYPE s3, KEY_ID '{key}', SECRET '{secret}', ENDPOI
 duck.execute(f"ATTACH 'lake' AS lake (TYPE iceberg, ENDPOINT '{catalog_url}', AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none')")
 
 
+with open(page) as text:
+    page = text.read()
+make_views = dict.fromkeys(("DuckDB", "Spark"), "")
+source = f"lake.{namespace}."
+attempt = ["trace_id", "trace_attempt"]
+if single:
+    _, _, views = page.partition("\n## One table at a time\n")
+    for reader, code in re.findall(r"In (\w+):\n\n```python\n(.*?)```", views, re.DOTALL):
+        make_views[reader] = code.replace("lake.traces", f"lake.{namespace}")
+    source = ""
+    ledger = catalog.load_table((namespace, "trace")).scan(selected_fields=tuple(attempt)).to_arrow()
+    named = polars.from_arrow(ledger).lazy()
+
+
 def pyiceberg(table, columns):
     rows = catalog.load_table((namespace, table)).scan().to_arrow()
+    if single and table != "trace":
+        rows = rows.join(ledger, attempt, join_type="left semi")
     exact = pyarrow.decimal128(38)
     sums = [pyarrow.compute.sum(rows[c].cast(exact)).as_py() for c in columns]
     return rows.num_rows, [None if s is None else int(s) for s in sums]
@@ -45,6 +62,8 @@ def pyiceberg(table, columns):
 
 def read_polars(table, columns):
     rows = polars.scan_iceberg(catalog.load_table((namespace, table)), storage_options=polars_options)
+    if single and table != "trace":
+        rows = rows.join(named, on=attempt, how="semi")
     [[count, *sums]] = rows.select(
         polars.len(), *[polars.col(c).cast(polars.Int128).sum().alias(c) for c in columns], *[polars.col(c).is_not_null().any().alias(c + "?") for c in columns]).collect().rows()
     sums, there = sums[:len(columns)], sums[len(columns):]
@@ -53,7 +72,7 @@ def read_polars(table, columns):
 
 def read_duckdb(table, columns):
     sums = "".join(f', sum("{c}"::HUGEINT)' for c in columns)
-    [[count, *sums]] = duck.execute(f"SELECT count(*){sums} FROM lake.{namespace}.{table}").fetchall()
+    [[count, *sums]] = duck.execute(f"SELECT count(*){sums} FROM {source}{table}").fetchall()
     return count, [None if s is None else int(decimal.Decimal(s)) for s in sums]
 
 
@@ -74,15 +93,17 @@ def spark(queries):
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    exec(make_views["Spark"], {"spark": session})
 
     def query(table):
         sums = [f"CAST(sum(CAST(`{c}` AS DECIMAL(38))) AS STRING)" for c in sorted(table["sums"])]
         name = table["table"]
-        return f"SELECT '{name}', count(*), CAST(array({', '.join(sums)}) AS ARRAY<STRING>) FROM lake.{namespace}.`{name}`"
+        return f"SELECT '{name}', count(*), CAST(array({', '.join(sums)}) AS ARRAY<STRING>) FROM {source}`{name}`"
 
     rows = session.sql(" UNION ALL ".join(query(t) for t in wanted)).collect()
     found = {name: (count, [None if s is None else int(s) for s in sums]) for name, count, sums in rows}
-    session.sql(f"USE lake.{namespace}")
+    if not single:
+        session.sql(f"USE lake.{namespace}")
     answers = [[tuple(row) for row in session.sql(q).collect()] for q in queries]
     session.stop()
 
@@ -120,8 +141,8 @@ def rounded(rows):
 
 failed = False
 duck.execute(f"USE lake.{namespace}")
-with open(page) as text:
-    queries = re.findall(r"```sql\n(.*?)```", text.read(), re.DOTALL)
+exec(make_views["DuckDB"], {"db": duck})
+queries = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
 answers = [rounded(duck.execute(q).fetchall()) for q in queries]
 for query, rows in zip(queries, answers):
     if not rows:

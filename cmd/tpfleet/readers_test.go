@@ -15,13 +15,20 @@ import (
 
 // PyIceberg, Polars, DuckDB, Spark and Trino read the same rows from the catalog, and the documented queries work.
 func TestReaders(t *testing.T) {
-	f := newFleet(t)
+	t.Run("catalog", func(t *testing.T) { testReaders(t, newFleet(t)) })
+	t.Run("ledger", func(t *testing.T) { testReaders(t, newSingle(t), "single") })
+}
+
+func testReaders(t *testing.T, f *fleet, options ...string) {
 	python := os.Getenv("FLEET_PYTHON")
 	if python == "" {
 		t.Skip("READERS ARE NOT TESTED: there is no Python")
 	}
 	good, bad := traces(t)
 	f.run(t, "", "run", "--task-traces", "4", f.upload(t, append(good, bad...)...))
+	if f.single { // rows that do not count
+		f.run(t, "", "rework", "-j2", "--where", "status = 'ok'")
+	}
 	db, source := database(t), f.source(t, f.lake(t.Context(), t))
 	var wanted strings.Builder
 	tables := 0
@@ -52,9 +59,9 @@ func TestReaders(t *testing.T) {
 	if tables < 20 {
 		t.Errorf("only %d tables have rows", tables)
 	}
-	c := exec.CommandContext(t.Context(), python, "../../.ci/fleet-readers.py", f.catalog, f.s3, f.namespace, "../../docs/fleet/reading.md")
+	c := exec.CommandContext(t.Context(), python, append([]string{"../../.ci/fleet-readers.py", f.catalog, f.s3, f.namespace, "../../docs/fleet/reading.md"}, options...)...)
 	c.Stdin = strings.NewReader(wanted.String())
-	if os.Getenv("FLEET_TRINO") != "" {
+	if os.Getenv("FLEET_TRINO") != "" && !f.single {
 		c.Env = append(os.Environ(), "FLEET_TRINO_URL="+f.withTrino(t))
 	}
 	if out, err := c.CombinedOutput(); err != nil {

@@ -120,7 +120,12 @@ func (p *Packages) add(name string, modules map[string]string, replace bool) err
 			return fmt.Errorf("package %q: there is a package %q, and the name of one may not begin with that of another", name, strings.ReplaceAll(other, "/", "."))
 		}
 	}
-	if _, err := fs.Stat(p.standard, folder); (err == nil || again) && !replace {
+	top, _, inside := strings.Cut(folder, "/")
+	_, err := fs.Stat(p.standard, top)
+	if err == nil && inside {
+		return fmt.Errorf("package %q: there is a package %q, and the name of one may not begin with that of another", name, top)
+	}
+	if (err == nil || again) && !replace {
 		return fmt.Errorf("there is a package %q already", name)
 	}
 	added := maps.Clone(p.added)

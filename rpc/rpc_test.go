@@ -67,8 +67,10 @@ func TestPackages(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := p.Add("org.example", fstest.MapFS{}); err == nil {
-		t.Error("two packages have one module's name")
+	for _, name := range []string{"org.example", "org.example.x.y", "other.e"} {
+		if err := p.Add(name, fstest.MapFS{}); err == nil {
+			t.Errorf("%s begins with another package, or another one with it", name)
+		}
 	}
 	wanted := map[string]string{"mine/a/b.sql": "mine", "slices/all.sql": "replaced", "org/example/x/c.sql": "dotted", "other/d.sql": "standard"}
 	owners := map[string]string{"mine/a/b.sql": "mine", "slices/all.sql": "slices", "org/example/x/c.sql": "org.example.x", "other/d.sql": "other"}

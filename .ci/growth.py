@@ -45,7 +45,7 @@ def run(*command):
 class Kind:
     """Conversions of traces of a kind."""
 
-    sql, more = 0, 1
+    sql, more = 0, 1  # MiB of DuckDB, and how many times as many things
 
     def __init__(self, name, size, converter, tracegen, folder):
         self.name, self.size, self.converter, self.folder = name, size, converter, folder

@@ -429,7 +429,7 @@ func (c *cursor) Rows() sqlite.Rows {
 	return r
 }
 
-// search returns what the plan searches for, if it does nothing else.
+// search returns what the plan searches for, if it does nothing else but limit the rows.
 func (c *cursor) search() *sqlite.Search {
 	p := &c.plan
 	if len(p.filters) == 0 || len(p.orders) > 0 || p.offset >= 0 {

@@ -1,4 +1,5 @@
-package lake
+// Package folder has the catalog of a fleet in a folder.
+package folder
 
 import (
 	"cmp"
@@ -26,10 +27,10 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// folderCatalog is the catalog of a lake in a folder: a SQLite database with the tables of Iceberg's JDBC catalog, which
+// Catalog is the catalog of a lake in a folder: a SQLite database with the tables of Iceberg's JDBC catalog, which
 // PyIceberg and Spark read, too. It commits to several tables in one transaction of SQLite. With the same transaction, it
 // notes the files of each table, which export.LakeFiles lists for those who read no Iceberg.
-type folderCatalog struct {
+type Catalog struct {
 	db   *sql.DB
 	root string // URL of the folder
 }
@@ -37,8 +38,8 @@ type folderCatalog struct {
 // catalogName is what the catalog calls itself in its tables.
 const catalogName = "lake"
 
-// openFolder opens the catalog in a folder, which it creates if create is set.
-func openFolder(ctx context.Context, folder string, create bool) (*folderCatalog, error) {
+// Open opens the catalog in a folder, which it creates if create is set.
+func Open(ctx context.Context, folder string, create bool) (*Catalog, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
@@ -73,14 +74,14 @@ func openFolder(ctx context.Context, folder string, create bool) (*folderCatalog
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close())
 	}
-	c := &folderCatalog{db, fileScheme + filepath.ToSlash(folder)}
+	c := &Catalog{db, fileScheme + filepath.ToSlash(folder)}
 	if create {
 		return c, c.refresh(ctx)
 	}
 	return c, c.catchUp(ctx)
 }
 
-func (c *folderCatalog) CreateNamespace(ctx context.Context, namespace table.Identifier, _ iceberg.Properties) error {
+func (c *Catalog) CreateNamespace(ctx context.Context, namespace table.Identifier, _ iceberg.Properties) error {
 	_, err := c.db.ExecContext(ctx, "INSERT INTO iceberg_namespace_properties VALUES (?, ?, 'exists', 'true') ON CONFLICT DO NOTHING", catalogName, strings.Join(namespace, "."))
 	return err
 }
@@ -92,7 +93,7 @@ func key(t table.Identifier) []any {
 	return []any{catalogName, strings.Join(catalog.NamespaceFromIdent(t), "."), catalog.TableNameFromIdent(t)}
 }
 
-func (c *folderCatalog) LoadTable(ctx context.Context, t table.Identifier) (*table.Table, error) {
+func (c *Catalog) LoadTable(ctx context.Context, t table.Identifier) (*table.Table, error) {
 	var location string
 	err := c.db.QueryRowContext(ctx, "SELECT metadata_location FROM iceberg_tables"+where, key(t)...).Scan(&location)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -104,7 +105,7 @@ func (c *folderCatalog) LoadTable(ctx context.Context, t table.Identifier) (*tab
 	return table.NewFromLocation(ctx, t, location, icebergio.LoadFSFunc(nil, location), c)
 }
 
-func (c *folderCatalog) CreateTable(ctx context.Context, t table.Identifier, schema *iceberg.Schema, options ...catalog.CreateTableOpt) (*table.Table, error) {
+func (c *Catalog) CreateTable(ctx context.Context, t table.Identifier, schema *iceberg.Schema, options ...catalog.CreateTableOpt) (*table.Table, error) {
 	var config catalog.CreateTableCfg
 	for _, o := range options {
 		o(&config)
@@ -118,13 +119,13 @@ func (c *folderCatalog) CreateTable(ctx context.Context, t table.Identifier, sch
 		return nil, err
 	}
 	if err := c.enter(ctx, t, location); err != nil {
-		return nil, errors.Join(err, os.Remove(filePath(location)))
+		return nil, errors.Join(err, os.Remove(Path(location)))
 	}
 	return c.LoadTable(ctx, t)
 }
 
 // enter adds a new table.
-func (c *folderCatalog) enter(ctx context.Context, t table.Identifier, location string) error {
+func (c *Catalog) enter(ctx context.Context, t table.Identifier, location string) error {
 	return c.write(ctx, func(tx *sql.Tx) error {
 		made, err := tx.ExecContext(ctx, "INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, NULL, 'TABLE') ON CONFLICT DO NOTHING", append(key(t), location)...)
 		if err != nil {
@@ -138,7 +139,7 @@ func (c *folderCatalog) enter(ctx context.Context, t table.Identifier, location 
 }
 
 // stage writes the metadata of a version of a table, and returns their URL.
-func (c *folderCatalog) stage(metadata table.Metadata, version int) (location string, err error) {
+func (c *Catalog) stage(metadata table.Metadata, version int) (location string, err error) {
 	provider, err := table.LoadLocationProvider(metadata.Location(), metadata.Properties())
 	if err != nil {
 		return "", err
@@ -150,7 +151,7 @@ func (c *folderCatalog) stage(metadata table.Metadata, version int) (location st
 	if err != nil {
 		return "", err
 	}
-	file := filePath(location)
+	file := Path(location)
 	return location, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644))
 }
 
@@ -163,7 +164,7 @@ type change struct {
 }
 
 // CommitTransaction carries out all commits, or none if a table is not as they require.
-func (c *folderCatalog) CommitTransaction(ctx context.Context, commits []table.TableCommit) (err error) {
+func (c *Catalog) CommitTransaction(ctx context.Context, commits []table.TableCommit) (err error) {
 	changes := make([]change, len(commits))
 	defer func() {
 		if err == nil {
@@ -171,7 +172,7 @@ func (c *folderCatalog) CommitTransaction(ctx context.Context, commits []table.T
 		}
 		for _, of := range changes {
 			if of.after != "" {
-				_ = os.Remove(filePath(of.after))
+				_ = os.Remove(Path(of.after))
 			}
 		}
 	}()
@@ -184,19 +185,19 @@ func (c *folderCatalog) CommitTransaction(ctx context.Context, commits []table.T
 }
 
 // CommitTable carries out a commit.
-func (c *folderCatalog) CommitTable(ctx context.Context, t table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+func (c *Catalog) CommitTable(ctx context.Context, t table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
 	done, metadata, err := c.prepare(ctx, table.TableCommit{Identifier: t, Requirements: requirements, Updates: updates})
 	if err != nil {
 		return nil, "", err
 	}
 	if err := c.apply(ctx, []change{done}); err != nil {
-		return nil, "", errors.Join(err, os.Remove(filePath(done.after)))
+		return nil, "", errors.Join(err, os.Remove(Path(done.after)))
 	}
 	return metadata, done.after, nil
 }
 
 // prepare writes the metadata of a table after a commit.
-func (c *folderCatalog) prepare(ctx context.Context, commit table.TableCommit) (done change, after table.Metadata, err error) {
+func (c *Catalog) prepare(ctx context.Context, commit table.TableCommit) (done change, after table.Metadata, err error) {
 	t, err := c.LoadTable(ctx, commit.Identifier)
 	if err != nil {
 		return done, nil, err
@@ -266,7 +267,7 @@ func (c *change) files(from icebergio.IO, s *table.Snapshot) error {
 }
 
 // apply makes changes visible, all at once. They are refused if a table is no longer as it was.
-func (c *folderCatalog) apply(ctx context.Context, changes []change) error {
+func (c *Catalog) apply(ctx context.Context, changes []change) error {
 	err := c.write(ctx, func(tx *sql.Tx) error {
 		for _, of := range changes {
 			updated, err := tx.ExecContext(ctx, "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = metadata_location"+where+" AND metadata_location = ?",
@@ -288,14 +289,14 @@ func (c *folderCatalog) apply(ctx context.Context, changes []change) error {
 	}
 	for _, of := range changes {
 		for _, file := range of.superfluous {
-			_ = os.Remove(filePath(file)) // whoever needs it has read it
+			_ = os.Remove(Path(file)) // whoever needs it has read it
 		}
 	}
 	return c.list(ctx)
 }
 
 // write runs a transaction that other processes wait for.
-func (c *folderCatalog) write(ctx context.Context, do func(tx *sql.Tx) error) error {
+func (c *Catalog) write(ctx context.Context, do func(tx *sql.Tx) error) error {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -307,7 +308,7 @@ func (c *folderCatalog) write(ctx context.Context, do func(tx *sql.Tx) error) er
 }
 
 // note updates the files of a table. If another program changed the table before, they are read anew.
-func (c *folderCatalog) note(ctx context.Context, tx *sql.Tx, of *change) error {
+func (c *Catalog) note(ctx context.Context, tx *sql.Tx, of *change) error {
 	name := catalog.TableNameFromIdent(of.table)
 	var known string
 	err := tx.QueryRowContext(ctx, "SELECT metadata_location FROM tpfleet_state WHERE table_name = ?", name).Scan(&known)
@@ -352,7 +353,7 @@ func currentFiles(ctx context.Context, t table.Identifier, location string) (all
 }
 
 // refresh notes the files of the tables that another program changed.
-func (c *folderCatalog) refresh(ctx context.Context) error {
+func (c *Catalog) refresh(ctx context.Context) error {
 	err := c.write(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `SELECT t.table_namespace, t.table_name, t.metadata_location FROM iceberg_tables AS t
 			LEFT JOIN tpfleet_state AS s ON s.table_name = t.table_name WHERE t.catalog_name = ? AND s.metadata_location IS NOT t.metadata_location`, catalogName)
@@ -379,7 +380,7 @@ func (c *folderCatalog) refresh(ctx context.Context) error {
 }
 
 // list writes the list of files. Whoever comes last writes the last state.
-func (c *folderCatalog) list(ctx context.Context) error {
+func (c *Catalog) list(ctx context.Context) error {
 	return c.write(ctx, func(tx *sql.Tx) error {
 		list := export.LakeFiles{Tables: map[string][]string{}}
 		var err error
@@ -401,12 +402,12 @@ func (c *folderCatalog) list(ctx context.Context) error {
 		if err := rows.Err(); err != nil {
 			return err
 		}
-		return list.Write(filePath(c.root))
+		return list.Write(Path(c.root))
 	})
 }
 
 // catchUp writes the list of files if the process that should have was killed.
-func (c *folderCatalog) catchUp(ctx context.Context) error {
+func (c *Catalog) catchUp(ctx context.Context) error {
 	var now string
 	err := c.write(ctx, func(tx *sql.Tx) (err error) {
 		now, err = state(ctx, tx)
@@ -415,7 +416,7 @@ func (c *folderCatalog) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if list, err := export.ReadLakeFiles(filePath(c.root)); err == nil && list != nil && list.State == now {
+	if list, err := export.ReadLakeFiles(Path(c.root)); err == nil && list != nil && list.State == now {
 		return nil
 	}
 	return c.list(ctx)
@@ -431,7 +432,7 @@ func state(ctx context.Context, tx *sql.Tx) (string, error) {
 
 const fileScheme = "file://"
 
-// filePath returns the path of a file: URL.
-func filePath(location string) string {
+// Path returns the path of a file: URL.
+func Path(location string) string {
 	return filepath.FromSlash(strings.TrimPrefix(location, fileScheme))
 }

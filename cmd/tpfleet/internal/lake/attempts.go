@@ -29,7 +29,7 @@ func byLedger(ledger *table.Table) bool { return ledger.Properties()[commitPrope
 var errMoved = errors.New("the ledger has changed")
 
 // carryOutByLedger adds the files to their tables, and then commits to the ledger. Rows that are replaced stay until they are collected.
-func (l *Lake) carryOutByLedger(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *rewrites) error {
+func (l *Lake) carryOutByLedger(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *progress) error {
 	var group errgroup.Group // without a context: a conflict in one table does not end the commits to others
 	group.SetLimit(atOnce)
 	missing := make(chan []resultFile, len(c.files))
@@ -60,7 +60,7 @@ func (l *Lake) carryOutByLedger(ctx context.Context, ledger *table.Table, c *cho
 }
 
 // addFiles adds files to a table that it does not have. If some are gone, it returns those, and adds none.
-func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, files []resultFile, done *rewrites) (gone []resultFile, err error) {
+func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, files []resultFile, done *progress) (gone []resultFile, err error) {
 	var missing []resultFile
 	for _, f := range files {
 		if !done.has(f.URL) {

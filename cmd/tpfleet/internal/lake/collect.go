@@ -183,7 +183,7 @@ func (l *Lake) collect(ctx context.Context, attempts, traces map[string]bool) (t
 	var mu sync.Mutex
 	err = l.eachTable(ctx, func(ctx context.Context, name string) error {
 		var r removed
-		var done rewrites
+		var done progress
 		_, err := repeat(ctx, "collect", func() (err error) {
 			r, err = l.drop(ctx, name, traces, &done)
 			return err
@@ -227,7 +227,7 @@ func (l *Lake) abandon(ctx context.Context, attempts map[string]bool) error {
 }
 
 // drop removes from a table the files of abandoned attempts, and rows of traces that the ledger does not name.
-func (l *Lake) drop(ctx context.Context, name string, traces map[string]bool, done *rewrites) (r removed, err error) {
+func (l *Lake) drop(ctx context.Context, name string, traces map[string]bool, done *progress) (r removed, err error) {
 	t, err := l.load(ctx, name)
 	if err != nil || t.CurrentSnapshot() == nil {
 		return r, err

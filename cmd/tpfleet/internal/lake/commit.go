@@ -52,7 +52,7 @@ const maxTries = 60
 // so a commit can be repeated, by any number of processes. If another commit comes first, or it is unknown
 // whether the transaction succeeded, Commit begins again from the ledger.
 func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
-	lost, done := map[string]bool{}, rewrites{}
+	lost, done := map[string]bool{}, progress{}
 	tries, err := repeat(ctx, "commit", func() (err error) {
 		account, err = l.commit(ctx, results, lost, &done)
 		return err
@@ -104,7 +104,7 @@ func commitError(err error) error {
 }
 
 // commit tries to commit once. lost has the names of results whose files are gone, and gets more.
-func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[string]bool, done *rewrites) (Account, error) {
+func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[string]bool, done *progress) (Account, error) {
 	t, err := l.ledger(ctx)
 	if err != nil {
 		return Account{}, err
@@ -127,7 +127,7 @@ func (l *Lake) ledger(ctx context.Context) (*table.Table, error) {
 }
 
 // carryOut carries out a choice, in one transaction.
-func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *rewrites) error {
+func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *progress) error {
 	if len(c.entries)+len(c.objects) == 0 {
 		return nil
 	}
@@ -262,7 +262,7 @@ func traceID(sha256 string) string { return "t_" + sha256[:16] }
 
 // changes builds the changes of the ledger and of all tables, nil for those that stay as they are. If files are gone, it
 // adds the names of their results to lost and returns a repeatError.
-func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *rewrites) ([]*table.Transaction, error) {
+func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *progress) ([]*table.Transaction, error) {
 	names := slices.Sorted(maps.Keys(c.files))
 	if len(c.gone) > 0 {
 		names = tableNames()[1:]

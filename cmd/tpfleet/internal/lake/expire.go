@@ -11,6 +11,8 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/folder"
 )
 
 // ErrHistory is wrapped if the catalog keeps older states of the tables itself.
@@ -97,8 +99,8 @@ type Cleaned struct {
 // is set, files that only the catalog's own history names are removed, too.
 func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, found func(url string)) (c Cleaned, err error) {
 	for _, name := range tableNames() {
-		for _, folder := range []string{dataName, metadataName} {
-			if err := l.clean(ctx, name, folder, age, dry, force, found, &c); err != nil {
+		for _, part := range []string{dataName, metadataName} {
+			if err := l.clean(ctx, name, part, age, dry, force, found, &c); err != nil {
 				return c, fmt.Errorf("table %s: %w", name, err)
 			}
 		}
@@ -109,7 +111,7 @@ func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, fo
 // The folders of a table.
 const dataName, metadataName = "data", "metadata"
 
-func (l *Lake) clean(ctx context.Context, name, folder string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
+func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
 	t, err := l.load(ctx, name)
 	if err != nil {
 		return err
@@ -119,11 +121,11 @@ func (l *Lake) clean(ctx context.Context, name, folder string, age time.Duration
 			if !force {
 				return err
 			}
-			if folder == metadataName {
+			if part == metadataName {
 				return nil // the catalog's own
 			}
 		}
-		place := strings.TrimSuffix(t.Location(), "/") + "/" + folder
+		place := strings.TrimSuffix(t.Location(), "/") + "/" + part
 		plan, err := t.PlanOrphanFiles(ctx, table.WithLocation(place), table.WithFilesOlderThan(age))
 		if errors.Is(err, fs.ErrNotExist) && noFiles(t) {
 			return nil // there is no folder
@@ -143,7 +145,7 @@ func (l *Lake) clean(ctx context.Context, name, folder string, age time.Duration
 			continue
 		}
 		for _, f := range plan.OrphanFiles() {
-			if !strings.HasPrefix(f.Path, place+"/") && !strings.HasPrefix(f.Path, filePath(place)+"/") {
+			if !strings.HasPrefix(f.Path, place+"/") && !strings.HasPrefix(f.Path, folder.Path(place)+"/") {
 				return fmt.Errorf("%s is not in the table's folder", f.Path)
 			}
 			found(f.Path)

@@ -22,7 +22,7 @@ type Forgot struct {
 // why, so that nothing with the same content is added again. The old files stay until Expire and Clean remove them.
 // If the catalog commits to one table at a time, the ledger comes first, and the rows leave the tables after that.
 func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Forgot, err error) {
-	var done rewrites
+	var done progress
 	all := map[string]bool{}
 	f.Tries, err = repeat(ctx, "forget", func() error {
 		tries := f.Tries
@@ -39,7 +39,7 @@ func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Fo
 }
 
 // forget tries to forget once. all gets the ids of what is forgotten, now or before.
-func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done *rewrites, f *Forgot, all map[string]bool) error {
+func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done *progress, f *Forgot, all map[string]bool) error {
 	t, err := l.ledger(ctx)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	_ "github.com/apache/iceberg-go/io/gocloud" // stores of the tables
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/folder"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
@@ -55,7 +56,7 @@ type tables interface {
 // Open opens the folder, or connects to the catalog.
 func Open(ctx context.Context, o Options) (*Lake, error) {
 	if o.Folder != "" {
-		c, err := openFolder(ctx, o.Folder, o.Create)
+		c, err := folder.Open(ctx, o.Folder, o.Create)
 		if err != nil {
 			return nil, err
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// rewrites remember the files that were rewritten without some traces, for a transaction that begins again.
-type rewrites struct {
+// progress is what was done for a transaction that begins again: the files that were rewritten without some traces, and those that were added.
+type progress struct {
 	mu   sync.Mutex
 	gone work.Gone
 	made map[string]table.CompactionGroupResult
@@ -30,14 +30,14 @@ type rewrites struct {
 }
 
 // has reports whether a file was added.
-func (r *rewrites) has(url string) bool {
+func (r *progress) has(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.added[url]
 }
 
 // add notes that files were added.
-func (r *rewrites) add(files []resultFile) {
+func (r *progress) add(files []resultFile) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.added == nil {
@@ -49,7 +49,7 @@ func (r *rewrites) add(files []resultFile) {
 }
 
 // of rewrites a file, unless that was done before.
-func (r *rewrites) of(f table.FileScanTask, gone work.Gone, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
+func (r *progress) of(f table.FileScanTask, gone work.Gone, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
 	key := f.File.FilePath() + "\n" + deletesOf(f)
 	r.mu.Lock()
 	if !maps.Equal(r.gone, gone) {
@@ -70,7 +70,7 @@ func (r *rewrites) of(f table.FileScanTask, gone work.Gone, rewrite func() (tabl
 }
 
 // without writes the files of a table with rows of some traces again, without those rows.
-func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, done *rewrites) (all table.CompactionGroupResult, err error) {
+func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, done *progress) (all table.CompactionGroupResult, err error) {
 	if len(gone) == 0 || t.CurrentSnapshot() == nil {
 		return all, nil
 	}
@@ -82,7 +82,7 @@ func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone wo
 }
 
 // filesWithout is without for some files of the table.
-func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, gone work.Gone, done *rewrites) (all table.CompactionGroupResult, err error) {
+func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, gone work.Gone, done *progress) (all table.CompactionGroupResult, err error) {
 	id, there := t.Schema().FindFieldByName("trace_id")
 	if !there {
 		return all, fmt.Errorf("the table %s has no trace_id", name)

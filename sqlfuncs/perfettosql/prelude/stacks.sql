@@ -4,9 +4,8 @@
 -- Firefox has, or else as 1.
 CREATE PERFETTO VIEW _stack_value AS
 SELECT s.source AS scope, ifnull('samples:' || ifnull(timebase.event, own.event), 'samples') AS metric, 'count' AS unit,
-       task.utid, NULL AS upid, s.callsite_id, ifnull(s.weight, 1) AS value
-FROM __intrinsic_profiler_sample AS s
-LEFT JOIN __intrinsic_profiler_task_context AS task ON task.id = s.task_context_id
+       s.utid, NULL AS upid, s.callsite_id, ifnull(s.weight, 1) AS value
+FROM dataset_stack_sample AS s
 LEFT JOIN (SELECT DISTINCT extract_arg(dimension_arg_set_id, 'perf_session_id') AS session_id, name AS event FROM counter_track
            WHERE type IN ('perf_cpu_counter', 'perf_global_counter') AND extract_arg(source_arg_set_id, 'is_timebase')) AS timebase
     ON timebase.session_id = s.session_id AND s.source = 'linux.perf'

@@ -459,13 +459,11 @@ func (d *Dataset) contextTable(columns []dataframe.Spec, of []string) (*datafram
 	return b.Frame(), nil
 }
 
-// samples have a hidden column that v58 lacks: for how many samples a row stands, NULL for one.
 func (d *Dataset) samples(columns []dataframe.Spec) (*dataframe.Frame, error) {
-	f, err := d.columns("stack_sample", append(slices.Clip(columns), dataframe.Spec{Name: "weight", Kind: dataframe.Integer}), nil)
+	f, err := d.columns("stack_sample", columns, nil)
 	if err != nil {
 		return nil, err
 	}
-	f.Columns[len(columns)].Hidden = true
 	for name, of := range map[string][]string{"task_context_id": taskColumns, "execution_context_id": executionColumns} {
 		i := f.Column(name)
 		layout := f.Columns[i].Layout

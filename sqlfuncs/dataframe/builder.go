@@ -190,7 +190,7 @@ func (c *Collector) Int(column int, x int64) error {
 func (c *Collector) Float(column int, x float64) error {
 	v := &c.columns[column]
 	c.infer(column, Real)
-	if v.kind == Integer && !slices.ContainsFunc(v.i64, func(n int64) bool { return !exact(n) }) {
+	if v.kind == Integer && v.exact() {
 		c.become(v, Real)
 	}
 	if v.kind != Real {
@@ -228,22 +228,32 @@ var sqlNames = [...]string{Integer: "LONG", Real: "DOUBLE", Text: "STRING"}
 // exact reports whether an integer is the same as a real number.
 func exact(n int64) bool { return n >= -1<<53 && n <= 1<<53 }
 
-// become changes the kind of values.
-func (c *Collector) become(v *Values, kind Kind) {
-	old := v.i64
-	rows := v.rows
-	v.i64, v.f64, v.texts, v.kind = nil, nil, nil, kind
-	switch kind {
-	case Integer:
-		v.i64 = make([]int64, rows)
-	case Real:
-		v.f64 = make([]float64, rows)
-		for i, n := range old {
-			v.f64[i] = float64(n)
+// exact reports whether all integers are.
+func (v *Values) exact() bool {
+	for _, block := range v.i64.blocks() {
+		if slices.ContainsFunc(block, func(n int64) bool { return !exact(n) }) {
+			return false
 		}
-	case Text:
-		v.texts = make([]uint32, rows)
 	}
+	return true
+}
+
+// become changes the kind of values, which are integers or NULL.
+func (c *Collector) become(v *Values, kind Kind) {
+	if v.kind == kind {
+		return
+	}
+	v.kind = kind
+	for _, block := range v.i64.blocks() {
+		for _, n := range block {
+			if kind == Real {
+				v.f64.add(float64(n))
+			} else {
+				v.texts.add(0)
+			}
+		}
+	}
+	v.i64.free()
 }
 
 // Frame returns the rows. A column without values holds integers.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/distinct"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
@@ -23,12 +24,11 @@ type traits struct {
 	Layout
 	id       bool // a row has its number
 	unique   bool
-	small    bool // unique, and the values are not much larger than the number of rows
-	distinct uint32
+	small    bool          // unique, and the values are not much larger than the number of rows
+	distinct func() uint32 // about the number of different values, 0 if unknown
 }
 
-// traits returns what the costs of a column depend on. The values are read for those of tables that SQL has made, and to count
-// the different ones.
+// traits returns what the costs of a column depend on.
 func (f *Frame) traits(i int) (*traits, error) {
 	c := f.Columns[i]
 	if t := c.derived.Load(); t != nil {
@@ -55,16 +55,22 @@ func (f *Frame) traits(i int) (*traits, error) {
 	if t.id {
 		t.Sorted = true
 	}
-	if !t.unique && c.Kind != Real {
-		t.distinct = v.distinct()
-	}
+	t.distinct = sync.OnceValue(func() uint32 {
+		if t.unique || c.Kind == Real {
+			return 0
+		}
+		return v.distinct()
+	})
 	c.derived.Store(t)
 	return t, nil
 }
 
 // Warm reads a column and finds what the costs of plans depend on, so that queries need not.
 func (f *Frame) Warm(i int) error {
-	_, err := f.traits(i)
+	t, err := f.traits(i)
+	if err == nil {
+		t.distinct()
+	}
 	return err
 }
 
@@ -189,8 +195,8 @@ func (e *estimate) few(t *traits, n float64) {
 		}
 		base := float64(e.base)
 		each := base / (2 * math.Log2(base))
-		if t.distinct > 0 {
-			each = base / float64(t.distinct)
+		if n := t.distinct(); n > 0 {
+			each = base / float64(n)
 		}
 		e.rows = min(e.rows, max(1, uint32(min(base, each*n))))
 	}
@@ -216,8 +222,8 @@ func (e *estimate) list() {
 }
 
 // countNulls counts the work to find the values of a column with NULLs that take no room.
-func (e *estimate) countNulls(column int, t *traits) {
-	if t.Nullable && !t.Dense && !e.counted[column] {
+func (e *estimate) countNulls(column int, l *Layout) {
+	if l.Nullable && !l.Dense && !e.counted[column] {
 		if e.counted == nil {
 			e.counted = map[int]bool{}
 		}
@@ -239,7 +245,7 @@ func (e *estimate) translate(column int, t *traits, inPlace bool) {
 		if !inPlace {
 			e.cost += allocation
 		}
-		e.countNulls(column, t)
+		e.countNulls(column, &t.Layout)
 		e.linear(10)
 	}
 }
@@ -312,7 +318,7 @@ func (e *estimate) index(uses []*use) {
 		} else {
 			e.cost += 5
 		}
-		e.countNulls(u.column, u.traits)
+		e.countNulls(u.column, &u.traits.Layout)
 		e.log(10)
 		if u.op == in {
 			e.few(u.traits, 25)
@@ -329,11 +335,11 @@ func (e *estimate) index(uses []*use) {
 func (e *estimate) rowsOf(f *Frame, columns []int) error {
 	e.cost += 10
 	for _, c := range columns {
-		t, err := f.traits(c)
+		l, err := f.nullability(c)
 		if err != nil {
 			return err
 		}
-		e.countNulls(c, t)
+		e.countNulls(c, l)
 		e.linear(5)
 	}
 	return nil
@@ -406,11 +412,11 @@ func (e *estimate) output(f *Frame, used uint64) error {
 		if l := f.Columns[i].Layout; l != nil && !l.Nullable {
 			continue
 		}
-		t, err := f.nullability(i)
+		l, err := f.nullability(i)
 		if err != nil {
 			return err
 		}
-		if t.Nullable {
+		if l.Nullable {
 			nullable = append(nullable, i)
 		}
 	}
@@ -420,26 +426,30 @@ func (e *estimate) output(f *Frame, used uint64) error {
 	e.cost += allocation
 	e.linear(15)
 	for _, i := range nullable {
-		t, err := f.nullability(i)
+		l, err := f.nullability(i)
 		if err != nil {
 			return err
 		}
-		if t.Dense {
+		if l.Dense {
 			e.linear(5)
 		} else {
-			e.countNulls(i, t)
+			e.countNulls(i, l)
 			e.linear(10)
 		}
 	}
 	return nil
 }
 
-// nullability returns the traits of a column as far as its values need not be read.
-func (f *Frame) nullability(i int) (*traits, error) {
+// nullability returns what is known of a column's NULLs, without a look at each of its values.
+func (f *Frame) nullability(i int) (*Layout, error) {
 	if l := f.Columns[i].Layout; l != nil {
-		return &traits{Layout: *l}, nil
+		return l, nil
 	}
-	return f.traits(i)
+	v, err := f.at(i)
+	if err != nil {
+		return nil, err
+	}
+	return &Layout{Nullable: v.nulls != nil}, nil
 }
 
 // ranged reports whether an operator keeps a range of a sorted column.

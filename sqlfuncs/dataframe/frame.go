@@ -275,9 +275,9 @@ func (v *values) int(row int) int64 {
 type Values struct {
 	kind  Kind
 	rows  int
-	i64   []int64
-	f64   []float64
-	texts []uint32
+	i64   list[int64]
+	f64   list[float64]
+	texts list[uint32]
 	nulls []uint64
 }
 
@@ -294,26 +294,25 @@ func (v *Values) Reader(pool *Pool) Reader { return Reader{v.done(), pool} }
 func (v *Values) Grow(n int) {
 	switch v.kind {
 	case Integer:
-		v.i64 = slices.Grow(v.i64, n)
+		v.i64.grow(n)
 	case Real:
-		v.f64 = slices.Grow(v.f64, n)
+		v.f64.grow(n)
 	case Text:
-		v.texts = slices.Grow(v.texts, n)
+		v.texts.grow(n)
 	}
 }
 
 // Int adds an integer.
-func (v *Values) Int(x int64) { v.i64, v.rows = append(doubled(v.i64), x), v.rows+1 }
+func (v *Values) Int(x int64) {
+	v.i64.add(x)
+	v.rows++
+}
 
 // Ints adds integers.
-func (v *Values) Ints(x []int64) { v.i64, v.rows = append(v.i64, x...), v.rows+len(x) }
-
-// doubled returns a slice with room for another value. Append itself makes a large slice larger by a quarter, and copies more.
-func doubled[T any](s []T) []T {
-	if len(s) < cap(s) {
-		return s
-	}
-	return slices.Grow(s, max(len(s), 16))
+func (v *Values) Ints(x []int64) {
+	v.i64.grow(len(x))
+	v.i64.last = append(v.i64.last, x...)
+	v.rows += len(x)
 }
 
 // Float adds a real number; NaN is NULL.
@@ -322,11 +321,15 @@ func (v *Values) Float(x float64) {
 		v.Null()
 		return
 	}
-	v.f64, v.rows = append(doubled(v.f64), x), v.rows+1
+	v.f64.add(x)
+	v.rows++
 }
 
 // Text adds a text by its number in the pool.
-func (v *Values) Text(id uint32) { v.texts, v.rows = append(doubled(v.texts), id), v.rows+1 }
+func (v *Values) Text(id uint32) {
+	v.texts.add(id)
+	v.rows++
+}
 
 // Null adds a row without a value.
 func (v *Values) Null() {
@@ -336,26 +339,18 @@ func (v *Values) Null() {
 	v.nulls[v.rows>>6] |= 1 << (v.rows & 63)
 	switch v.kind {
 	case Integer:
-		v.i64 = append(doubled(v.i64), 0)
+		v.i64.add(0)
 	case Real:
-		v.f64 = append(doubled(v.f64), 0)
+		v.f64.add(0)
 	case Text:
-		v.texts = append(doubled(v.texts), 0)
+		v.texts.add(0)
 	}
 	v.rows++
 }
 
-// fitted returns a slice that takes little more memory than its values.
-func fitted[T any](s []T) []T {
-	if cap(s)-len(s) > len(s)/8 {
-		return slices.Clone(s)
-	}
-	return s
-}
-
-// done returns the values in their smallest form.
+// done returns the values in their smallest form. There will be no more.
 func (v *Values) done() *values {
-	out := &values{kind: v.kind, rows: v.rows, f64: fitted(v.f64), texts: fitted(v.texts), nulls: v.nulls}
+	out := &values{kind: v.kind, rows: v.rows, nulls: v.nulls}
 	if out.nulls != nil {
 		for len(out.nulls) < (v.rows+63)/64 {
 			out.nulls = append(out.nulls, 0)
@@ -363,36 +358,53 @@ func (v *Values) done() *values {
 	}
 	switch v.kind {
 	case Integer:
-		out.fit(v.i64)
+		out.fit(&v.i64)
 	case Real:
-		out.sorted = v.nulls == nil && slices.IsSorted(v.f64)
+		out.f64 = v.f64.all()
+		out.sorted = v.nulls == nil && slices.IsSorted(out.f64)
+	case Text:
+		out.texts = v.texts.all()
 	}
+	*v = Values{kind: v.kind}
 	return out
 }
 
 // fit keeps integers as a sequence, in 32 bits or in 64.
-func (v *values) fit(x []int64) {
-	sequence, narrow := v.nulls == nil && len(x) > 0, true
+func (v *values) fit(x *list[int64]) {
+	sequence, narrow := v.nulls == nil && v.rows > 0, true
 	v.sorted, v.unique = v.nulls == nil, v.nulls == nil
-	for i, n := range x {
-		sequence = sequence && n == x[0]+int64(i)
-		narrow = narrow && n == int64(int32(n))
-		if i > 0 && n <= x[i-1] {
-			v.unique = false
-			v.sorted = v.sorted && n == x[i-1]
+	row, before := int64(0), int64(0)
+	for _, block := range x.blocks() {
+		for _, n := range block {
+			switch {
+			case row == 0:
+				v.first = n
+			case n <= before:
+				v.unique = false
+				v.sorted = v.sorted && n == before
+			}
+			sequence = sequence && n == v.first+row
+			narrow = narrow && n == int64(int32(n))
+			before = n
+			row++
 		}
 	}
 	switch {
 	case sequence:
-		v.first = x[0]
+		x.free()
+		return
 	case narrow:
-		v.i32 = make([]int32, len(x))
-		for i, n := range x {
-			v.i32[i] = int32(n)
+		v.i32 = make([]int32, 0, v.rows)
+		for _, block := range x.blocks() {
+			for _, n := range block {
+				v.i32 = append(v.i32, int32(n))
+			}
 		}
+		x.free()
 	default:
-		v.i64 = fitted(x)
+		v.i64 = x.all()
 	}
+	v.first = 0
 }
 
 // put gives a value to SQLite.

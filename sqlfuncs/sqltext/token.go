@@ -259,15 +259,23 @@ func insideTrigger(part string) bool {
 	if len(part) < 6 || !strings.EqualFold(part[:6], "CREATE") {
 		return false
 	}
-	tokens, err := Tokenize(part)
-	if err != nil {
+	at := len("CREATE")
+	word := func() (t Token) {
+		if at = skipSpace(part, at); at < len(part) {
+			t, _ = next(part, at)
+			at = max(at, t.End)
+		}
+		return t
+	}
+	of := word()
+	if of.Is("TEMP") || of.Is("TEMPORARY") {
+		of = word()
+	}
+	if !of.Is("TRIGGER") {
 		return false
 	}
-	i := 1 // after CREATE
-	if tokens[i].Is("TEMP") || tokens[i].Is("TEMPORARY") {
-		i++
-	}
-	if !tokens[i].Is("TRIGGER") {
+	tokens, err := Tokenize(part[at:])
+	if err != nil {
 		return false
 	}
 	n := len(tokens) - 1 // without the end

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -75,18 +76,27 @@ func addCurves(b *dataframe.Builder, modules fs.FS, file string, shape []datafra
 		return err
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return err
-	}
 	names := make([]string, len(shape))
 	for i, s := range shape {
 		names[i] = s.Name
 	}
-	if len(rows) == 0 || !slices.Equal(rows[0], names) {
+	rows := csv.NewReader(f)
+	rows.ReuseRecord = true
+	head, err := rows.Read()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if !slices.Equal(head, names) {
 		return fmt.Errorf("the columns are not %q", names)
 	}
-	for _, row := range rows[1:] {
+	for {
+		row, err := rows.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 		for i, text := range row {
 			var err error
 			switch shape[i].Kind {
@@ -106,5 +116,4 @@ func addCurves(b *dataframe.Builder, modules fs.FS, file string, shape []datafra
 			}
 		}
 	}
-	return nil
 }

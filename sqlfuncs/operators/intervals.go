@@ -231,11 +231,13 @@ type intersection struct {
 	found  int // overlaps so far
 }
 
-// overlap is a time at which intervals of several tables overlap.
-type overlap struct {
-	start, end uint64
-	ids        [intersectTables]uint32
+// overlaps are times at which intervals of several tables overlap.
+type overlaps struct {
+	times []overlap
+	ids   []uint32 // of the intervals: for each time, those of all tables
 }
+
+type overlap struct{ start, end uint64 }
 
 func (x *intersection) run() error {
 	fewest := slices.MinFunc(x.tables, func(a, b *partitions) int { return cmp.Compare(len(a.list), len(b.list)) })
@@ -248,19 +250,20 @@ func (x *intersection) run() error {
 		for i, p := range x.tables {
 			parts[i] = p.byKey[key]
 		}
-		overlaps, err := x.intersect(parts)
+		rows := 0
+		err := x.intersect(parts, func(v overlap, ids []uint32) {
+			x.rows.Int(0, int64(v.start))
+			x.rows.Int(1, int64(v.end)-int64(v.start))
+			for i, id := range ids {
+				x.rows.Int(2+i, int64(id))
+			}
+			rows++
+		})
 		if err != nil {
 			return err
 		}
-		for _, v := range overlaps {
-			x.rows.Int(0, int64(v.start))
-			x.rows.Int(1, int64(v.end)-int64(v.start))
-			for i := range parts {
-				x.rows.Int(2+i, int64(v.ids[i]))
-			}
-		}
 		for i, v := range parts[0].values {
-			if err := x.repeat(i, v, len(overlaps)); err != nil {
+			if err := x.repeat(i, v, rows); err != nil {
 				return fmt.Errorf("%s: %w", intersectName, err)
 			}
 		}
@@ -289,42 +292,48 @@ func (x *intersection) repeat(column int, value any, times int) error {
 	return nil
 }
 
-// intersect returns the overlaps of one partition of all tables. It begins with the table of the fewest intervals.
-func (x *intersection) intersect(parts []*partition) ([]overlap, error) {
+// intersect calls add for the overlaps of one partition of all tables. It begins with the table of the fewest intervals.
+func (x *intersection) intersect(parts []*partition, add func(overlap, []uint32)) error {
 	order := make([]int, len(parts))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(parts[a].intervals), len(parts[b].intervals)) })
-	var overlaps, next []overlap
-	for _, i := range parts[order[0]].intervals {
-		v := overlap{start: i.start, end: i.end}
-		v.ids[order[0]] = i.id
-		overlaps = append(overlaps, v)
+	ids := make([]uint32, len(parts))
+	var before, next overlaps
+	keep := func(v overlap, ids []uint32) { next.times, next.ids = append(next.times, v), append(next.ids, ids...) }
+	to := func(tables int) func(overlap, []uint32) { // where overlaps of so many tables go
+		if tables == len(order) {
+			return add
+		}
+		return keep
 	}
-	var found []interval
-	for _, table := range order[1:] {
-		if len(overlaps) == 0 {
+	first := to(1)
+	for _, i := range parts[order[0]].intervals {
+		ids[order[0]] = i.id
+		first(overlap{i.start, i.end}, ids)
+	}
+	for n, table := range order[1:] {
+		before, next = next, overlaps{before.times[:0], before.ids[:0]}
+		if len(before.times) == 0 {
 			break
 		}
-		find := newIntersector(parts[table].intervals, parts[table].overlaps, len(overlaps))
-		next = next[:0]
-		for _, v := range overlaps {
-			found = find.overlaps(v.start, v.end, found[:0])
-			for _, i := range found {
-				both := overlap{start: i.start, end: i.end, ids: v.ids}
-				both.ids[table] = i.id
-				next = append(next, both)
+		found, add := 0, to(n+2)
+		find := newIntersector(parts[table].intervals, parts[table].overlaps, len(before.times))
+		for at, v := range before.times {
+			copy(ids, before.ids[at*len(ids):])
+			for i := range find.overlaps(v.start, v.end) {
+				ids[table] = i.id
+				add(overlap{i.start, i.end}, ids)
+				if found++; found > math.MaxInt32 {
+					return errors.New(intersectName + ": the result is too large")
+				}
 				if err := x.interrupted(x.found); err != nil {
-					return nil, err
+					return err
 				}
 				x.found++
 			}
-			if len(next) > math.MaxInt32 {
-				return nil, errors.New(intersectName + ": the result is too large")
-			}
 		}
-		overlaps, next = next, overlaps
 	}
-	return overlaps, nil
+	return nil
 }

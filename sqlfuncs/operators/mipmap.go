@@ -88,19 +88,40 @@ func steps(ts []int64, window [3]int64, reaches func(row int) bool, f func(from,
 }
 
 // mipmap is a virtual table of a picture. The arguments are hidden columns before the others.
-type mipmap[R any] struct {
-	name    string
-	results func(window [3]int64, to []R) []R
-	column  func(c sqlite.Context, r *R, i int)
+type mipmap struct {
+	name string
+	draw func(p *picture, window [3]int64)
+}
+
+// picture has the rows of a window.
+type picture struct {
+	rows    int
+	columns [5]sqlite.Vector
+}
+
+// ints adds integers to the columns from the first on.
+func (p *picture) ints(first int, values ...int64) {
+	for i, v := range values {
+		c := &p.columns[first+i]
+		c.Int64 = append(c.Int64, v)
+	}
+}
+
+// floats adds real numbers.
+func (p *picture) floats(first int, values ...float64) {
+	for i, v := range values {
+		c := &p.columns[first+i]
+		c.Float = append(c.Float, v)
+	}
 }
 
 const windowArgs = "CREATE TABLE x(in_window_start BIGINT HIDDEN, in_window_end BIGINT HIDDEN, in_window_step BIGINT HIDDEN, "
 
-func (m *mipmap[R]) Destroy() {}
+func (m *mipmap) Destroy() {}
 
-func (m *mipmap[R]) Open() (sqlite.Cursor, error) { return &mipmapCursor[R]{of: m}, nil }
+func (m *mipmap) Open() (sqlite.Cursor, error) { return &mipmapCursor{of: m}, nil }
 
-func (m *mipmap[R]) Best(x *sqlite.Index) error {
+func (m *mipmap) Best(x *sqlite.Index) error {
 	var seen [3]bool
 	n := 0
 	for i, c := range x.Constraints {
@@ -117,41 +138,63 @@ func (m *mipmap[R]) Best(x *sqlite.Index) error {
 	return nil
 }
 
-type mipmapCursor[R any] struct {
-	of      *mipmap[R]
-	results []R
-	row     int
+type mipmapCursor struct {
+	of *mipmap
+	*picture
+	row int
 }
 
-func (c *mipmapCursor[R]) Filter(_ int, _ string, args []sqlite.Value) error {
+func (c *mipmapCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	window := [3]int64{args[0].Int(), args[1].Int(), args[2].Int()}
 	if window[0] < window[1] && window[2] <= 0 {
 		return fmt.Errorf("%s: the step is %d, but has to be positive", c.of.name, window[2])
 	}
-	c.results, c.row = c.of.results(window, c.results[:0]), 0
+	c.picture, c.row = &picture{}, 0
+	c.of.draw(c.picture, window)
 	return nil
 }
 
-func (c *mipmapCursor[R]) Next() error {
+func (c *mipmapCursor) Next() error {
 	c.row++
 	return nil
 }
 
-func (c *mipmapCursor[R]) EOF() bool { return c.row >= len(c.results) }
+func (c *mipmapCursor) EOF() bool { return c.row >= c.rows }
 
-func (c *mipmapCursor[R]) Rowid() int64 { return sqlite.NoRowid }
+func (c *mipmapCursor) Rowid() int64 { return sqlite.NoRowid }
 
-func (c *mipmapCursor[R]) Close() {}
+func (c *mipmapCursor) Close() {}
 
-func (c *mipmapCursor[R]) Column(to sqlite.Context, i int) error {
+func (c *mipmapCursor) Column(to sqlite.Context, i int) error {
 	if i < 3 {
 		return errors.New(c.of.name + ": the arguments cannot be read")
 	}
-	c.of.column(to, &c.results[c.row], i-3)
+	if v := &c.columns[i-3]; v.Float != nil {
+		to.Float(v.Float[c.row])
+	} else {
+		to.Int(v.Int64[c.row])
+	}
 	return nil
 }
 
-// read calls f at each row of the one query that a module got as its argument.
+// Rows returns the rows from the present one on.
+func (c *mipmapCursor) Rows() sqlite.Rows {
+	return sqlite.Rows{Of: c.picture, From: c.row, To: c.rows}
+}
+
+// GoTo goes to a row.
+func (c *mipmapCursor) GoTo(row, _ int64) { c.row = int(row) }
+
+// Vector returns the values of a column that is no argument.
+func (c *mipmapCursor) Vector(i int) (*sqlite.Vector, error) {
+	if i < 3 {
+		return nil, nil
+	}
+	return &c.columns[i-3], nil
+}
+
+// read calls f at each row of the one query that a module got as its argument. Columns are read
+// as integers, unless they are real numbers.
 func (o *operators) read(name, columns string, args []string, f func(*sqlite.Stmt) error) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s: want one table or query, not %d", name, len(args))
@@ -161,6 +204,7 @@ func (o *operators) read(name, columns string, args []string, f func(*sqlite.Stm
 		return err
 	}
 	defer s.Close()
+	s.ReadIntegers()
 	for {
 		row, err := s.Step()
 		if err != nil || !row {
@@ -185,19 +229,12 @@ func mergeRanges(a, b counterRange) counterRange {
 	return a
 }
 
-// counterStep is what a step of a counter shows.
-type counterStep struct {
-	counterRange
-	ts   int64 // of the last value
-	last float64
-}
-
 func (o *operators) counterMipmap() sqlite.Module {
 	const name = "__intrinsic_counter_mipmap"
 	return sqlite.Module{Create: func(_ string, args []string) (sqlite.Table, string, error) {
 		var ts []int64
 		values := forest[counterRange]{merge: mergeRanges}
-		err := o.read(name, "ts, value", args, func(s *sqlite.Stmt) error {
+		err := o.read(name, "ts, CAST(value AS REAL)", args, func(s *sqlite.Stmt) error {
 			ts = append(ts, s.Int(0))
 			v := s.Float(1)
 			values.push(counterRange{v, v})
@@ -206,28 +243,16 @@ func (o *operators) counterMipmap() sqlite.Module {
 		if err != nil {
 			return nil, "", err
 		}
-		m := &mipmap[counterStep]{
-			name: name,
-			results: func(window [3]int64, to []counterStep) []counterStep {
-				before := func(int) bool { return true } // a counter keeps its value
-				steps(ts, window, before, func(from, end int) {
-					to = append(to, counterStep{values.query(from, end), ts[end-1], values.at(end - 1).min})
-				})
-				return to
-			},
-			column: func(c sqlite.Context, r *counterStep, i int) {
-				switch i {
-				case 0:
-					c.Float(r.min)
-				case 1:
-					c.Float(r.max)
-				case 2:
-					c.Int(r.ts)
-				case 3:
-					c.Float(r.last)
-				}
-			},
-		}
+		m := &mipmap{name: name, draw: func(p *picture, window [3]int64) {
+			before := func(int) bool { return true } // a counter keeps its value
+			steps(ts, window, before, func(from, end int) {
+				all := values.query(from, end)
+				p.floats(0, all.min, all.max)
+				p.ints(2, ts[end-1])
+				p.floats(3, values.at(end-1).min)
+				p.rows++
+			})
+		}}
 		return m, windowArgs + "min_value DOUBLE, max_value DOUBLE, last_ts BIGINT, last_value DOUBLE, PRIMARY KEY(last_ts)) WITHOUT ROWID", nil
 	}}
 }
@@ -253,14 +278,6 @@ type slicesAt struct {
 	ts     []int64
 	ids    []uint32
 	slices forest[longest]
-}
-
-// sliceStep is what a step of slices of one depth shows.
-type sliceStep struct {
-	longest
-	ts    int64
-	id    uint32
-	depth int
 }
 
 func (o *operators) sliceMipmap() sqlite.Module {
@@ -289,34 +306,17 @@ func (o *operators) sliceMipmap() sqlite.Module {
 		if err != nil {
 			return nil, "", err
 		}
-		m := &mipmap[sliceStep]{
-			name: name,
-			results: func(window [3]int64, to []sliceStep) []sliceStep {
-				for depth, d := range depths {
-					// As in Trace Processor, the length of the first slice in the window decides.
-					reaches := func(row int) bool { return d.ts[row]+d.slices.at(row).dur > window[0] }
-					steps(d.ts, window, reaches, func(from, end int) {
-						of := d.slices.query(from, end)
-						to = append(to, sliceStep{of, d.ts[of.row], d.ids[of.row], depth})
-					})
-				}
-				return to
-			},
-			column: func(c sqlite.Context, r *sliceStep, i int) {
-				switch i {
-				case 0:
-					c.Int(r.ts)
-				case 1:
-					c.Int(int64(r.id))
-				case 2:
-					c.Int(int64(r.count))
-				case 3:
-					c.Int(r.dur)
-				case 4:
-					c.Int(int64(r.depth))
-				}
-			},
-		}
+		m := &mipmap{name: name, draw: func(p *picture, window [3]int64) {
+			for depth, d := range depths {
+				// As in Trace Processor, the length of the first slice in the window decides.
+				reaches := func(row int) bool { return d.ts[row]+d.slices.at(row).dur > window[0] }
+				steps(d.ts, window, reaches, func(from, end int) {
+					of := d.slices.query(from, end)
+					p.ints(0, d.ts[of.row], int64(d.ids[of.row]), int64(of.count), of.dur, int64(depth))
+					p.rows++
+				})
+			}
+		}}
 		return m, windowArgs + "ts BIGINT, id BIGINT, count INTEGER, dur BIGINT, depth INTEGER, PRIMARY KEY(id)) WITHOUT ROWID", nil
 	}}
 }

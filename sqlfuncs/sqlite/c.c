@@ -1,5 +1,6 @@
 //go:build cgo && linux
 
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,19 @@ static int memory_roundup(int n) { return (n + 7) & ~7; }
 static int memory_init(void *p) { return OK; }
 static void memory_shutdown(void *p) {}
 
+// What statements free is kept for others, up to KEPT_BYTES: new memory of the system has to be cleared first.
+enum { KEPT_BYTES = 16 << 20, MAPPED_BYTES = 4 << 20, STEP_BYTES = 1 << 20 };
+
+static void keep_memory(void) {
+#ifdef __GLIBC__
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+	mallopt(M_TOP_PAD, STEP_BYTES);
+#endif
+}
+
 int tp_configure(void) {
+	keep_memory();
 	static const struct {
 		void *(*malloc)(int);
 		void (*free)(void *);
@@ -262,7 +275,14 @@ int tp_step(account *a, sqlite3_stmt *s, rows *r) {
 	for (;;) {
 		rc = sqlite3_step(s);
 		if (rc != ROW) break;
-		for (int i = 0; i < r->n; i++) pack(&row[i], sqlite3_column_value(s, i));
+		for (int i = 0; i < r->n; i++) {
+			sqlite3_value *v = sqlite3_column_value(s, i);
+			pack(&row[i], v);
+			if (r->integers && (row[i].type == TEXT || row[i].type == BLOB)) {
+				row[i].type = INTEGER;
+				row[i].bits = sqlite3_value_int64(v);
+			}
+		}
 		if (++r->got == r->wanted || now() > until || !(free = keep(row, r->n, free, end))) break;
 		row += r->n;
 	}

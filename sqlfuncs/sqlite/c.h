@@ -115,6 +115,7 @@ typedef struct {
 	uint64_t cells; // address of the rows, each of n cells
 	int32_t n;
 	int32_t wanted, got;
+	int32_t integers; // texts and BLOBs become integers
 	uint64_t bytes, size; // address of room for the texts of all rows but the last, whose texts SQLite has
 } rows;
 

@@ -36,10 +36,23 @@ func (v Value) Int() int64 {
 	switch v.Type() {
 	case Integer:
 		return int64(v.cell.bits)
+	case Real:
+		return castReal(math.Float64frombits(uint64(v.cell.bits)))
 	case Null:
 		return 0
 	}
 	return int64(C.sqlite3_value_int64(v.p()))
+}
+
+// castReal returns the integer of a real number, as CAST does.
+func castReal(f float64) int64 {
+	switch {
+	case f < math.MinInt64:
+		return math.MinInt64
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	}
+	return int64(f)
 }
 
 // Float returns the value as a real number, as CAST does.

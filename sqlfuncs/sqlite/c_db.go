@@ -111,6 +111,9 @@ const (
 // ReadAhead lets Step read several rows at once. Values have to be read as what Type says.
 func (s *Stmt) ReadAhead() { s.ahead = true }
 
+// ReadIntegers is ReadAhead for columns that are read by Int, whatever Type says.
+func (s *Stmt) ReadIntegers() { s.ahead, s.rows.integers = true, 1 }
+
 // chars returns the bytes of a text for a call of C, which must not keep them.
 func chars(s string) *C.char { return (*C.char)(unsafe.Pointer(unsafe.StringData(s))) }
 

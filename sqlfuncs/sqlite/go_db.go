@@ -129,6 +129,9 @@ func (s *Stmt) Close() {
 // ReadAhead lets Step read several rows at once, where that helps. Values have to be read as what Type says.
 func (s *Stmt) ReadAhead() {}
 
+// ReadIntegers is ReadAhead for columns that are read by Int, whatever Type says.
+func (s *Stmt) ReadIntegers() {}
+
 func (s *Stmt) step() int32 { return lib.Xsqlite3_step(s.db.tls, s.p) }
 
 // start binds arguments to parameters and steps, from the beginning.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -237,5 +238,30 @@ func TestArena(t *testing.T) {
 	long := a.Add(string(make([]byte, 3*arenaChunk)))
 	if texts[0].String() != "text 0" || texts[9_999].String() != "text 9999" || len(long.String()) != 3*arenaChunk || a.Add("").String() != "" {
 		t.Error("texts have changed")
+	}
+}
+
+func TestReadIntegers(t *testing.T) {
+	db := open(t)
+	s, _, err := db.Prepare("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200) " +
+		"SELECT x || ' apples', x / 2.0, x'3239', '9007199254740993', '1e3', '5.7', 'none', -1e300, NULL FROM n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.ReadIntegers()
+	for i := range 200 {
+		if more, err := s.Step(); err != nil || !more {
+			t.Fatalf("row %d is %v, %v", i, more, err)
+		}
+		want := []int64{int64(i + 1), int64(i+1) / 2, 29, 9007199254740993, 1, 5, 0, math.MinInt64, 0}
+		for column, n := range want {
+			if got := s.Int(column); got != n {
+				t.Errorf("row %d, column %d is %d, not %d", i, column, got, n)
+			}
+		}
+		if got := s.Float(1); got != float64(i+1)/2 {
+			t.Errorf("row %d is %g", i, got)
+		}
 	}
 }

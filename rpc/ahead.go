@@ -17,15 +17,21 @@ func (s *Server) background(do func()) {
 	}()
 }
 
-// warm reads tables, and what the modules define, before queries need them. It takes turns with sessions that begin, so that a processor is left.
+// readObjects reads what the modules define before queries need it.
+func (s *Server) readObjects() {
+	turn := s.turns.New()
+	turn.Lengthen()
+	turn.Take(nil)
+	defer turn.Pause()
+	if objects := s.options.Packages.Objects(); objects != nil {
+		_ = objects.Read(s.options.Packages) // who asks for them gets the error
+	}
+}
+
+// warm reads tables before queries need them. It takes turns with sessions that begin, so that a processor is left.
 func (s *Server) warm(data *tables.Dataset) {
 	turn := s.turns.New()
 	turn.Lengthen()
-	if objects := s.options.Packages.Objects(); objects != nil {
-		turn.Take(nil)
-		_ = objects.Read(s.options.Packages) // who asks for them gets the error
-		turn.Pause()
-	}
 	data.Warm(func(read func()) {
 		_ = s.starting.exclusive(context.Background(), func() error {
 			turn.Take(nil)

@@ -83,6 +83,7 @@ func New(o Options, s *session.Session, name string) *Server {
 		_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
 	} else {
 		data := s.Stored().Share()
+		server.background(server.readObjects)
 		server.background(func() {
 			server.prepare()
 			server.warm(data)

@@ -127,12 +127,12 @@ type moduleRows struct {
 	err  error
 }
 
-// eachModule reads modules on all processors, and returns their rows in order.
+// eachModule reads modules on all processors but one, which is left to others, and returns their rows in order.
 func eachModule(modules fs.FS, files []string) []moduleRows {
 	all := make([]moduleRows, len(files))
 	var next atomic.Int64
 	var readers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for range max(1, runtime.GOMAXPROCS(0)-1) {
 		readers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
 				all[i].rows, all[i].err = readModule(modules, files[i])

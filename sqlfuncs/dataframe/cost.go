@@ -273,7 +273,7 @@ func (e *estimate) search(t *traits, op sqlite.Op) bool {
 // scan counts a filter that reads the column.
 func (e *estimate) scan(column int, kind Kind, t *traits, op sqlite.Op) {
 	switch {
-	case op == in:
+	case op == sqlite.In:
 		e.cost += 1000
 		e.list()
 		e.prune(t)
@@ -313,14 +313,14 @@ func (e *estimate) scan(column int, kind Kind, t *traits, op sqlite.Op) {
 func (e *estimate) index(uses []*use) {
 	e.cost += allocation
 	for _, u := range uses {
-		if u.op == in {
+		if u.op == sqlite.In {
 			e.cost += 1000
 		} else {
 			e.cost += 5
 		}
 		e.countNulls(u.column, &u.traits.Layout)
 		e.log(10)
-		if u.op == in {
+		if u.op == sqlite.In {
 			e.few(u.traits, 25)
 		} else {
 			e.few(u.traits, 1)

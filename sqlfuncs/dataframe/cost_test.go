@@ -52,7 +52,7 @@ func TestCost(t *testing.T) {
 		{"SELECT a WHERE b = 9", []filterBy{{b, sqlite.EQ}}, nil, 1, 234.65784284662087, 10, 1000},
 		{"SELECT a WHERE b > 9", []filterBy{{b, sqlite.GT}}, nil, 1, 5134.657842846621, 500, 1000},
 		{"SELECT a WHERE c = 3", []filterBy{{c, sqlite.EQ}}, nil, 1, 844.6578428466208, 142, 1000},
-		{"SELECT a WHERE c IN (SELECT 3)", []filterBy{{c, in}}, nil, 1, 6129.657842846621, 1000, 1000},
+		{"SELECT a WHERE c IN (SELECT 3)", []filterBy{{c, sqlite.In}}, nil, 1, 6129.657842846621, 1000, 1000},
 		{"SELECT a WHERE c > 3", []filterBy{{c, sqlite.GT}}, nil, 1, 15035, 500, 1000},
 		{"SELECT a WHERE s = 'x1'", []filterBy{{s, sqlite.EQ}}, nil, 1, 40095, 100, 1000},
 		{"SELECT a WHERE s IS NULL", []filterBy{{s, sqlite.IsNull}}, nil, 1, 37560, 500, 1000},

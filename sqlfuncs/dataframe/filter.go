@@ -204,7 +204,7 @@ func (f *Frame) filter(s *selection, column int, op sqlite.Op, value sqlite.Valu
 			s.clear()
 		}
 		return nil
-	case in:
+	case sqlite.In:
 		return f.filterIn(s, v, value)
 	case sqlite.Glob:
 		if v.kind != Text || value.Type() == sqlite.Null {
@@ -416,9 +416,6 @@ func (f *Frame) filterTexts(s *selection, v *values, test func(string) bool) {
 		return ok
 	})
 }
-
-// in is the operator of a list of values.
-const in sqlite.Op = 255
 
 // filterIn keeps the rows whose value is in a list.
 func (f *Frame) filterIn(s *selection, v *values, list sqlite.Value) error {

@@ -158,7 +158,7 @@ func (t *frameTable) Best(x *sqlite.Index) error {
 			continue
 		}
 		if op == sqlite.EQ && x.UseIn(i) {
-			op = in
+			op = sqlite.In
 		}
 		of, err := t.traits(c.Column)
 		if err != nil {
@@ -277,12 +277,12 @@ func (t *frameTable) served(uses []*use) []*use {
 	for _, x := range indexes {
 		var of []*use
 		for _, column := range x.Columns {
-			i := slices.IndexFunc(uses, func(u *use) bool { return !u.done && u.column == column && (u.op == sqlite.EQ || u.op == in) })
+			i := slices.IndexFunc(uses, func(u *use) bool { return !u.done && u.column == column && (u.op == sqlite.EQ || u.op == sqlite.In) })
 			if i < 0 {
 				break
 			}
 			of = append(of, uses[i])
-			if uses[i].op == in {
+			if uses[i].op == sqlite.In {
 				break
 			}
 		}
@@ -459,7 +459,7 @@ func (v *values) tests(op sqlite.Op) bool {
 	switch op {
 	case sqlite.IsNull, sqlite.IsNotNull:
 		return true
-	case sqlite.EQ, sqlite.NE:
+	case sqlite.EQ, sqlite.NE, sqlite.In:
 		return v.kind != Real
 	}
 	return v.kind == Integer && ranged(op)

@@ -13,7 +13,8 @@ func TestLookups(t *testing.T) {
 	var setup strings.Builder
 	setup.WriteString(`CREATE PERFETTO TABLE t AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) SELECT i AS id, i / 2 AS half, 'n' || i AS name FROM n;`)
 	tests := []string{"id = $x", "half = $x", "id < $x", "id <= $x", "id > $x", "id >= $x", "id = $x AND half > 20", "half = $x AND id > 50", "id < $x AND half = 3",
-		"id > $x AND name = 'n80'", "half = $x AND name IS NOT NULL", "id = $x AND name != 'n7'", "id IS NULL AND half = $x"}
+		"id > $x AND name = 'n80'", "half = $x AND name IS NOT NULL", "id = $x AND name != 'n7'",
+		"id = $x AND half IN (1, 2.0, 3.5, '4', NULL, 7, 1e19)", "half = $x AND name IN ('n14', 'n15', 16, 'N17', x'6e38')", "id <= $x AND half IN (2, 4)", "id IS NULL AND half = $x"}
 	limited := []string{"id > $x LIMIT 1", "half = $x LIMIT 1", "half = $x LIMIT 0", "id >= $x AND name != 'n5' LIMIT 2", "half = $x AND id > 50 LIMIT 1"}
 	var calls []string
 	for i, test := range tests {

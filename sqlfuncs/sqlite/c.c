@@ -13,7 +13,7 @@ enum {
 	INTEGER = 1, REAL, TEXT, BLOB, NULL_,
 	CONFIG_MALLOC = 4, CONFIG_GETMALLOC, CONFIG_MEMSTATUS = 9,
 	OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000,
-	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_GE = 32, OP_NE = 68, OP_ISNOTNULL = 70, OP_ISNULL = 71,
+	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_GE = 32, OP_NE = 68, OP_ISNOTNULL = 70, OP_ISNULL = 71, OP_IN = 255,
 	UTF8 = 1, UTF8_ZT = 16, DETERMINISTIC = 0x800, INNOCUOUS = 0x200000,
 };
 
@@ -767,11 +767,16 @@ typedef struct {
 	int64_t x;
 	const char *p; // a text of n bytes
 	int n;
+	sqlite3_value *list; // of OP_IN
 } operand;
 
 // read_operand says whether a value can be an operand of a test.
 static int read_operand(operand *to, const test *t, sqlite3_value *v) {
 	if (t->op == OP_ISNULL || t->op == OP_ISNOTNULL) return 1;
+	if (t->op == OP_IN) {
+		to->list = v;
+		return 1;
+	}
 	if (sqlite3_value_type(v) != (t->column.kind == COLUMN_TEXT ? TEXT : INTEGER)) return 0;
 	if (t->column.kind == COLUMN_TEXT) {
 		to->p = (const char *)sqlite3_value_text(v);
@@ -782,15 +787,34 @@ static int read_operand(operand *to, const test *t, sqlite3_value *v) {
 	return 1;
 }
 
+// is_text says whether a row has a text.
+static int is_text(const column *c, int64_t row, const char *p, int n) {
+	const text *of = text_at(c, row);
+	return of->n == n && !memcmp(of->p, p, n);
+}
+
+// listed says whether the value of a row is one of a list.
+static int listed(const column *c, int64_t row, sqlite3_value *list) {
+	sqlite3_value *v;
+	for (int rc = sqlite3_vtab_in_first(list, &v); rc == OK; rc = sqlite3_vtab_in_next(list, &v)) {
+		int type = sqlite3_value_type(v);
+		if (c->kind == COLUMN_TEXT) {
+			if (type == TEXT && is_text(c, row, (const char *)sqlite3_value_text(v), sqlite3_value_bytes(v))) return 1;
+		} else if (type == INTEGER || type == REAL) {
+			int64_t x = sqlite3_value_int64(v);
+			if (integer(c, row) == x && (type == INTEGER || (sqlite3_value_double(v) == (double)x && (double)x < 0x1p63))) return 1;
+		}
+	}
+	return 0;
+}
+
 // passes says whether a row passes a test.
 static int passes(const test *t, int64_t row, const operand *with) {
 	int null = is_null(&t->column, row);
 	if (t->op == OP_ISNULL || null) return t->op == OP_ISNULL && null;
 	if (t->op == OP_ISNOTNULL) return 1;
-	if (t->column.kind == COLUMN_TEXT) {
-		const text *of = text_at(&t->column, row);
-		return (of->n == with->n && !memcmp(of->p, with->p, with->n)) == (t->op == OP_EQ);
-	}
+	if (t->op == OP_IN) return listed(&t->column, row, with->list);
+	if (t->column.kind == COLUMN_TEXT) return is_text(&t->column, row, with->p, with->n) == (t->op == OP_EQ);
 	int64_t v = integer(&t->column, row);
 	switch (t->op) {
 	case OP_EQ:
@@ -807,13 +831,13 @@ static int passes(const test *t, int64_t row, const operand *with) {
 	return v >= with->x;
 }
 
-enum { MOST_TESTED = 1024 }; // rows, of which Go may read fewer
+enum { MOST_TESTED = 1024, MOST_LISTED = 16 }; // rows, of which Go may read fewer; that are looked for in a list, which Go makes a table
 
 // searched carries out a plan that searches for integers, and says whether it could.
 static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	const test *tests = (const test *)c->tests;
 	operand with[FEW];
-	int64_t most = INT64_MAX;
+	int64_t most = INT64_MAX, tested = MOST_TESTED;
 	if (argc != 1 + c->tested + c->limited || argc > FEW) return 0;
 	if (c->limited) {
 		argc--;
@@ -822,7 +846,8 @@ static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	}
 	for (int i = 0; i < argc; i++) {
 		int op = i ? tests[i - 1].op : c->op;
-		if (op != OP_ISNULL && op != OP_ISNOTNULL && sqlite3_value_type(argv[i]) == NULL_) { // nothing compares with it
+		if (op == OP_IN) tested = MOST_LISTED;
+		if (op != OP_ISNULL && op != OP_ISNOTNULL && op != OP_IN && sqlite3_value_type(argv[i]) == NULL_) { // nothing compares with it
 			c->at = c->end = c->more = 0;
 			return 1;
 		}
@@ -831,7 +856,7 @@ static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	search(c, sqlite3_value_int64(argv[0]));
 	if (argc == 1 && c->end - c->at > most) c->end = c->at + most;
 	if (c->at >= c->end || argc == 1) return 1;
-	if (c->end - c->at > MOST_TESTED) return 0;
+	if (c->end - c->at > tested) return 0;
 	if (!c->passed && !(c->passed = (uintptr_t)malloc(MOST_TESTED * sizeof(uint32_t)))) return 0;
 	uint32_t *passed = (uint32_t *)c->passed;
 	int64_t n = 0;

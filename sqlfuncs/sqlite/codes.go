@@ -94,4 +94,6 @@ const (
 	OffsetOp  Op = 74
 
 	FunctionOp Op = 150 // the first for overloaded functions
+
+	In Op = 255 // of a Test: equal to one of the list of Index.UseIn
 )

@@ -83,7 +83,8 @@ type Search struct {
 	Limited bool // one more argument, the last, is the most rows
 }
 
-// Test compares a value with an argument: integers by EQ, NE, LT, LE, GT or GE, texts by EQ or NE, and all by IsNull or IsNotNull.
+// Test compares a value with an argument: integers by EQ, NE, In, LT, LE, GT or GE, texts by EQ, NE or In, and all by IsNull or
+// IsNotNull.
 type Test struct {
 	Vector *Vector
 	Op     Op

@@ -191,7 +191,7 @@ func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
 }
 
 // warmValues is how many values Warm reads at most.
-const warmValues = 8 << 20
+const warmValues = 48 << 20
 
 // Warm reads the columns of tables, the smallest first, so that queries need not wait for them. Each is read within a call of
 // turn. Errors are left to the queries.
@@ -205,10 +205,10 @@ func (d *Dataset) Warm(turn func(read func())) {
 	slices.SortStableFunc(frames, func(a, b *dataframe.Frame) int { return a.Rows - b.Rows })
 	values := 0
 	for _, f := range frames {
-		if values += f.Rows * len(f.Columns); values > warmValues {
-			return
-		}
 		for i := range f.Columns {
+			if values += f.Rows; values > warmValues {
+				return
+			}
 			turn(func() { _ = f.Warm(i) })
 		}
 	}

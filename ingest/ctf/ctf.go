@@ -72,10 +72,10 @@ func read(in *format.Input) error {
 	}
 	declared, syntax := parse(text)
 	if syntax != nil {
-		if !syntax.cut || len(declared.streams) == 0 && len(declared.events) == 0 {
-			return format.Errorf(format.ErrCorrupt, int64(syntax.at), "metadata: %s", syntax.err)
+		if !syntax.Cut || len(declared.streams) == 0 && len(declared.events) == 0 {
+			return format.Errorf(format.ErrCorrupt, int64(syntax.At), "metadata: %s", syntax.Err)
 		}
-		in.File.LogAt(model.StatTruncatedInput, int64(syntax.at), nil)
+		in.File.LogAt(model.StatTruncatedInput, int64(syntax.At), nil)
 	}
 	r := &reader{in: in, streams: map[uint64]*streamClass{}, packets: map[instance][]packetInfo{}}
 	if err := r.layOut(declared); err != nil {

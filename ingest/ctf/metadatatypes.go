@@ -1,87 +1,91 @@
 package ctf
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/ctf/tsdl"
+)
 
 // declaration parses a typealias, a typedef or a named type.
-func (p *tsdl) declaration() {
+func (p *metadataParser) declaration() {
 	switch {
-	case p.accept("typealias"):
+	case p.Accept("typealias"):
 		c := p.typeOf(false)
-		for p.is("[") {
+		for p.Is("[") {
 			c = p.arrays(c)
 		}
-		p.expect(":=")
+		p.Expect(":=")
 		p.declare(strings.Join(p.words(), " "), c)
-	case p.accept("typedef"):
+	case p.Accept("typedef"):
 		p.declarators(p.typeOf(true), p.declare)
 	default:
 		p.typeOf(false)
 	}
 }
 
-func (p *tsdl) declare(name string, c *class) {
+func (p *metadataParser) declare(name string, c *class) {
 	if name == "" {
-		p.unexpected("a name")
+		p.Unexpected("a name")
 	}
 	p.scopes[len(p.scopes)-1][name] = c
 }
 
-func (p *tsdl) lookup(name string) *class {
+func (p *metadataParser) lookup(name string) *class {
 	for i := len(p.scopes) - 1; i >= 0; i-- {
 		if c := p.scopes[i][name]; c != nil {
 			return c
 		}
 	}
-	p.fail("the type %q is not declared", name)
+	p.Fail("the type %q is not declared", name)
 	return nil
 }
 
 // typeOf parses a type. If a name follows it, as in a field's declaration, named is true.
-func (p *tsdl) typeOf(named bool) *class {
+func (p *metadataParser) typeOf(named bool) *class {
 	if p.depth++; p.depth > maxDepth {
-		p.fail("types nested more than %d deep", maxDepth)
+		p.Fail("types nested more than %d deep", maxDepth)
 	}
 	defer func() { p.depth-- }()
-	for p.accept("const") {
+	for p.Accept("const") {
 	}
 	switch {
-	case p.kind != wordToken:
-		p.unexpected("a type")
-	case p.accept("integer"):
+	case p.Kind != tsdl.Word:
+		p.Unexpected("a type")
+	case p.Accept("integer"):
 		return p.integer()
-	case p.accept("floating_point"):
+	case p.Accept("floating_point"):
 		return p.float()
-	case p.accept("string"):
+	case p.Accept("string"):
 		c := &class{kind: textClass, align: 8}
-		if p.is("{") {
+		if p.Is("{") {
 			p.block(func(string) { p.value() }, nil)
 		}
 		return c
-	case p.accept("struct"):
+	case p.Accept("struct"):
 		return p.structure()
-	case p.accept("variant"):
+	case p.Accept("variant"):
 		return p.variant()
-	case p.accept("enum"):
+	case p.Accept("enum"):
 		return p.enum()
 	}
 	// The last of several words is the field's name.
 	words := p.words()
 	if named && len(words) > 1 {
-		words, p.lexer = words[:len(words)-1], p.last
+		words, p.Lexer = words[:len(words)-1], p.last
 	}
 	return p.lookup(strings.Join(words, " "))
 }
 
 // words parses the words of a type's name, such as "unsigned long" or "void *", and notes in last where the last one is.
-func (p *tsdl) words() (words []string) {
-	for p.kind == wordToken || p.is("*") {
-		words, p.last = append(words, p.word), p.lexer
-		p.next()
+func (p *metadataParser) words() (words []string) {
+	for p.Kind == tsdl.Word || p.Is("*") {
+		words, p.last = append(words, p.Word), p.Lexer
+		p.Next()
 	}
 	return words
 }
 
-func (p *tsdl) integer() *class {
+func (p *metadataParser) integer() *class {
 	c := &class{kind: integerClass}
 	p.block(func(name string) {
 		switch v := p.value(); name {
@@ -107,12 +111,12 @@ func (p *tsdl) integer() *class {
 		}
 	}, nil)
 	if c.size == 0 {
-		p.fail("an integer without a size")
+		p.Fail("an integer without a size")
 	}
 	return c.aligned()
 }
 
-func (p *tsdl) float() *class {
+func (p *metadataParser) float() *class {
 	c := &class{kind: floatClass}
 	exponent, mantissa := 0, 0
 	p.block(func(name string) {
@@ -128,21 +132,21 @@ func (p *tsdl) float() *class {
 		}
 	}, nil)
 	if c.size = exponent + mantissa; c.size != 32 && c.size != 64 {
-		p.fail("a floating-point number of %d bits", c.size)
+		p.Fail("a floating-point number of %d bits", c.size)
 	}
 	return c.aligned()
 }
 
-func (p *tsdl) structure() *class {
+func (p *metadataParser) structure() *class {
 	name := p.typeName("struct")
-	if !p.is("{") {
+	if !p.Is("{") {
 		return p.lookup(name)
 	}
 	c := &class{kind: structClass, align: 1, fields: p.fields()}
-	if p.accept("align") {
-		p.expect("(")
+	if p.Accept("align") {
+		p.Expect("(")
 		c.align = p.alignment(p.value())
-		p.expect(")")
+		p.Expect(")")
 	}
 	if name != "" {
 		p.declare(name, c)
@@ -150,15 +154,15 @@ func (p *tsdl) structure() *class {
 	return c
 }
 
-func (p *tsdl) variant() *class {
+func (p *metadataParser) variant() *class {
 	name := p.typeName("variant")
 	var tag []string
-	if p.accept("<") {
+	if p.Accept("<") {
 		tag = strings.Split(p.path(), ".")
-		p.expect(">")
+		p.Expect(">")
 	}
 	var c *class
-	if p.is("{") {
+	if p.Is("{") {
 		c = &class{kind: variantClass, align: 1, fields: p.fields()}
 		if name != "" {
 			p.declare(name, c)
@@ -175,104 +179,104 @@ func (p *tsdl) variant() *class {
 }
 
 // typeName parses the optional name of a type, and returns it after the keyword.
-func (p *tsdl) typeName(keyword string) string {
-	if p.kind != wordToken || p.is("align") {
+func (p *metadataParser) typeName(keyword string) string {
+	if p.Kind != tsdl.Word || p.Is("align") {
 		return ""
 	}
-	name := keyword + " " + p.word
-	p.next()
+	name := keyword + " " + p.Word
+	p.Next()
 	return name
 }
 
 // fields parses the fields of a structure or the options of a variant.
-func (p *tsdl) fields() (all []field) {
-	p.expect("{")
+func (p *metadataParser) fields() (all []field) {
+	p.Expect("{")
 	p.enter()
-	for !p.accept("}") {
-		if p.is("typealias") || p.is("typedef") {
+	for !p.Accept("}") {
+		if p.Is("typealias") || p.Is("typedef") {
 			p.declaration()
-		} else if c := p.typeOf(true); !p.is(";") {
+		} else if c := p.typeOf(true); !p.Is(";") {
 			p.declarators(c, func(name string, c *class) { all = append(all, field{name: name, class: c}) })
 		}
-		p.expect(";")
+		p.Expect(";")
 	}
 	p.leave()
 	return all
 }
 
 // declarators parses names with the lengths of arrays: a, b[2][3], c[length].
-func (p *tsdl) declarators(c *class, declare func(string, *class)) {
+func (p *metadataParser) declarators(c *class, declare func(string, *class)) {
 	for {
-		for p.accept("*") {
+		for p.Accept("*") {
 		}
-		name := p.word
-		if p.kind != wordToken {
-			p.unexpected("a name")
+		name := p.Word
+		if p.Kind != tsdl.Word {
+			p.Unexpected("a name")
 		}
-		p.next()
+		p.Next()
 		declare(name, p.arrays(c))
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			return
 		}
 	}
 }
 
 // arrays parses lengths, and returns the array of arrays that they make of a type.
-func (p *tsdl) arrays(c *class) *class {
-	if !p.accept("[") {
+func (p *metadataParser) arrays(c *class) *class {
+	if !p.Accept("[") {
 		return c
 	}
 	if p.depth++; p.depth > maxDepth {
-		p.fail("types nested more than %d deep", maxDepth)
+		p.Fail("types nested more than %d deep", maxDepth)
 	}
 	defer func() { p.depth-- }()
 	array := &class{kind: arrayClass}
-	if p.kind == numberToken {
+	if p.Kind == tsdl.Number {
 		array.count = p.number(p.value())
 	} else {
 		array.path = strings.Split(p.path(), ".")
 	}
-	p.expect("]")
+	p.Expect("]")
 	array.element = p.arrays(c)
 	return array
 }
 
-func (p *tsdl) enum() *class {
+func (p *metadataParser) enum() *class {
 	name := p.typeName("enum")
 	var of *class
-	if p.accept(":") {
+	if p.Accept(":") {
 		of = p.typeOf(false)
 	}
-	if !p.is("{") {
+	if !p.Is("{") {
 		return p.lookup(name)
 	}
 	if of == nil {
 		of = p.lookup("int")
 	}
 	if of.kind != integerClass {
-		p.fail("an enumeration of a type that is no integer")
+		p.Fail("an enumeration of a type that is no integer")
 	}
 	c := *of
 	c.labels = []label{}
-	p.expect("{")
+	p.Expect("{")
 	next := int64(0)
-	for !p.accept("}") {
-		l := label{name: p.word, first: next}
-		if p.kind != wordToken && p.kind != textToken {
-			p.unexpected("a label")
+	for !p.Accept("}") {
+		l := label{name: p.Word, first: next}
+		if p.Kind != tsdl.Word && p.Kind != tsdl.Text {
+			p.Unexpected("a label")
 		}
-		p.next()
-		if p.accept("=") {
+		p.Next()
+		if p.Accept("=") {
 			l.first = p.value().signed()
 		}
 		l.last = l.first
-		if p.accept("...") {
+		if p.Accept("...") {
 			l.last = p.value().signed()
 		}
 		next = l.last + 1
 		c.labels = append(c.labels, l)
-		if !p.accept(",") {
-			p.expect("}")
+		if !p.Accept(",") {
+			p.Expect("}")
 			break
 		}
 	}

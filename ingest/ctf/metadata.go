@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/ctf/tsdl"
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -52,104 +53,97 @@ const maxDepth = 64
 // maxAlign is the largest alignment, in bits.
 const maxAlign = 1 << 15
 
-// syntaxError is an error in the metadata. It is thrown as a panic within tsdl, whose only caller catches it.
-type syntaxError struct {
-	at  int  // offset in bytes
-	cut bool // the text ends too early
-	err string
-}
-
-// tsdl parses the Trace Stream Description Language.
-type tsdl struct {
+// metadataParser parses the Trace Stream Description Language.
+type metadataParser struct {
 	declarations
-	lexer
+	tsdl.Lexer
 	scopes []map[string]*class // types by name, such as "unsigned long" or "struct header"
 	depth  int
-	last   lexer // at the last word that words returned
+	last   tsdl.Lexer // at the last word that words returned
 }
 
 // parse returns what metadata declares. If the text is cut off, the error says so and what was declared before is returned.
-func parse(text string) (d *declarations, err *syntaxError) {
-	p := &tsdl{declarations: declarations{clocks: map[string]*clock{}}, lexer: lexer{text: text}, scopes: []map[string]*class{{}}}
+func parse(text string) (d *declarations, err *tsdl.Error) {
+	p := &metadataParser{declarations: declarations{clocks: map[string]*clock{}}, Lexer: tsdl.NewLexer(text), scopes: []map[string]*class{{}}}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
-		case *syntaxError:
+		case *tsdl.Error:
 			d, err = &p.declarations, e
 		default:
 			panic(e)
 		}
 	}()
-	p.next()
-	for p.kind != endToken {
+	p.Next()
+	for p.Kind != tsdl.End {
 		p.statement()
 	}
 	return &p.declarations, nil
 }
 
 // statement parses a declaration of the outermost level.
-func (p *tsdl) statement() {
+func (p *metadataParser) statement() {
 	switch {
-	case p.accept("trace"):
+	case p.Accept("trace"):
 		p.traceBlock()
-	case p.accept("env"):
+	case p.Accept("env"):
 		p.envBlock()
-	case p.accept("clock"):
+	case p.Accept("clock"):
 		p.clockBlock()
-	case p.accept("stream"):
+	case p.Accept("stream"):
 		p.streamBlock()
-	case p.accept("event"):
+	case p.Accept("event"):
 		p.eventBlock()
-	case p.accept("callsite"):
+	case p.Accept("callsite"):
 		p.block(func(string) { p.value() }, nil)
-	case !p.is(";"):
+	case !p.Is(";"):
 		p.declaration()
 	}
-	p.expect(";")
+	p.Expect(";")
 }
 
 // block parses { name = value; name := type; } and the types declared in it.
-func (p *tsdl) block(attribute func(name string), typed func(name string)) {
-	p.expect("{")
+func (p *metadataParser) block(attribute func(name string), typed func(name string)) {
+	p.Expect("{")
 	p.enter()
-	for !p.accept("}") {
-		switch p.word {
+	for !p.Accept("}") {
+		switch p.Word {
 		case "typealias", "typedef", "struct", "variant", "enum", "integer", "floating_point":
-			if p.kind == wordToken {
+			if p.Kind == tsdl.Word {
 				p.declaration()
-				p.expect(";")
+				p.Expect(";")
 				continue
 			}
 		}
 		name := p.path()
 		switch {
-		case p.accept("="):
+		case p.Accept("="):
 			attribute(name)
 		case typed == nil:
-			p.expect("=")
+			p.Expect("=")
 		default:
-			p.expect(":=")
+			p.Expect(":=")
 			typed(name)
 		}
-		p.expect(";")
+		p.Expect(";")
 	}
 	p.leave()
 }
 
 // enter opens a scope for types.
-func (p *tsdl) enter() {
+func (p *metadataParser) enter() {
 	if p.depth++; p.depth > maxDepth {
-		p.fail("types nested more than %d deep", maxDepth)
+		p.Fail("types nested more than %d deep", maxDepth)
 	}
 	p.scopes = append(p.scopes, map[string]*class{})
 }
 
-func (p *tsdl) leave() {
+func (p *metadataParser) leave() {
 	p.depth--
 	p.scopes = p.scopes[:len(p.scopes)-1]
 }
 
-func (p *tsdl) traceBlock() {
+func (p *metadataParser) traceBlock() {
 	p.block(func(name string) {
 		if v := p.value(); name == "byte_order" {
 			p.bigEndian = p.byteOrder(v) == bigEndian
@@ -161,11 +155,11 @@ func (p *tsdl) traceBlock() {
 	})
 }
 
-func (p *tsdl) envBlock() {
+func (p *metadataParser) envBlock() {
 	p.block(func(name string) { p.env = append(p.env, entry{name, p.value()}) }, nil)
 }
 
-func (p *tsdl) clockBlock() {
+func (p *metadataParser) clockBlock() {
 	c := &clock{frequency: 1e9}
 	p.block(func(name string) {
 		switch v := p.value(); name {
@@ -173,7 +167,7 @@ func (p *tsdl) clockBlock() {
 			c.name = v.text
 		case "freq":
 			if c.frequency = p.number(v); c.frequency == 0 {
-				p.fail("a clock of 0 Hz")
+				p.Fail("a clock of 0 Hz")
 			}
 		case "offset":
 			c.offset = v.signed()
@@ -184,7 +178,7 @@ func (p *tsdl) clockBlock() {
 	p.clocks[c.name] = c
 }
 
-func (p *tsdl) streamBlock() {
+func (p *metadataParser) streamBlock() {
 	s := &streamClass{events: map[uint64]*eventClass{}}
 	p.block(func(name string) {
 		if v := p.value(); name == "id" {
@@ -203,7 +197,7 @@ func (p *tsdl) streamBlock() {
 	p.streams = append(p.streams, s)
 }
 
-func (p *tsdl) eventBlock() {
+func (p *metadataParser) eventBlock() {
 	e := &eventClass{}
 	p.block(func(name string) {
 		switch v := p.value(); name {
@@ -240,23 +234,23 @@ func (v value) signed() int64 {
 	return int64(v.number)
 }
 
-func (p *tsdl) value() (v value) {
-	for p.is("-") || p.is("+") {
-		v.negative = v.negative != p.is("-")
-		p.next()
+func (p *metadataParser) value() (v value) {
+	for p.Is("-") || p.Is("+") {
+		v.negative = v.negative != p.Is("-")
+		p.Next()
 	}
-	switch p.kind {
-	case numberToken:
-		n, err := strconv.ParseUint(strings.TrimRight(p.word, "uUlL"), 0, 64)
+	switch p.Kind {
+	case tsdl.Number:
+		n, err := strconv.ParseUint(strings.TrimRight(p.Word, "uUlL"), 0, 64)
 		if err != nil {
-			p.fail("the number %.30q", p.word)
+			p.Fail("the number %.30q", p.Word)
 		}
-		v.text, v.number, v.isNumber = p.word, n, true
-		p.next()
-	case textToken:
-		v.text = p.word
-		for p.next(); p.kind == textToken; p.next() {
-			v.text += p.word
+		v.text, v.number, v.isNumber = p.Word, n, true
+		p.Next()
+	case tsdl.Text:
+		v.text = p.Word
+		for p.Next(); p.Kind == tsdl.Text; p.Next() {
+			v.text += p.Word
 		}
 	default:
 		v.text = p.path()
@@ -265,44 +259,44 @@ func (p *tsdl) value() (v value) {
 }
 
 // path parses words joined by dots.
-func (p *tsdl) path() string {
-	if p.kind != wordToken {
-		p.unexpected("a name")
+func (p *metadataParser) path() string {
+	if p.Kind != tsdl.Word {
+		p.Unexpected("a name")
 	}
-	path := p.word
-	for p.next(); p.accept("."); p.next() {
-		if p.kind != wordToken {
-			p.unexpected("a name")
+	path := p.Word
+	for p.Next(); p.Accept("."); p.Next() {
+		if p.Kind != tsdl.Word {
+			p.Unexpected("a name")
 		}
-		path += "." + p.word
+		path += "." + p.Word
 	}
 	return path
 }
 
-func (p *tsdl) number(v value) uint64 {
+func (p *metadataParser) number(v value) uint64 {
 	if !v.isNumber || v.negative {
-		p.fail("%.30q where a number was expected", v.text)
+		p.Fail("%.30q where a number was expected", v.text)
 	}
 	return v.number
 }
 
-func (p *tsdl) small(v value, most uint64) int {
+func (p *metadataParser) small(v value, most uint64) int {
 	if n := p.number(v); n <= most {
 		return int(n)
 	}
-	p.fail("%d where at most %d was expected", v.number, most)
+	p.Fail("%d where at most %d was expected", v.number, most)
 	return 0
 }
 
-func (p *tsdl) alignment(v value) int {
+func (p *metadataParser) alignment(v value) int {
 	n := p.small(v, maxAlign)
 	if n == 0 || n&(n-1) != 0 {
-		p.fail("an alignment of %d bits", n)
+		p.Fail("an alignment of %d bits", n)
 	}
 	return n
 }
 
-func (p *tsdl) byteOrder(v value) order {
+func (p *metadataParser) byteOrder(v value) order {
 	switch v.text {
 	case "le":
 		return littleEndian
@@ -311,6 +305,6 @@ func (p *tsdl) byteOrder(v value) order {
 	case "native":
 		return nativeOrder
 	}
-	p.fail("the byte order %.30q", v.text)
+	p.Fail("the byte order %.30q", v.text)
 	return 0
 }

@@ -1,4 +1,5 @@
-package ctf
+// Package tsdl cuts the Trace Stream Description Language, the metadata of CTF, into tokens.
+package tsdl
 
 import (
 	"fmt"
@@ -6,61 +7,78 @@ import (
 	"strings"
 )
 
-// lexer cuts TSDL into tokens.
-type lexer struct {
+// Lexer is at a token.
+type Lexer struct {
+	Kind Kind
+	Word string // without the quotes of a text
+
 	text string
-	pos  int // behind the current token
-	at   int // offset of the current token
-	kind tokenKind
-	word string // the current token
+	at   int // offset of the token
+	pos  int // behind it
 }
 
-type tokenKind uint8
+// Kind is what a token is.
+type Kind uint8
 
+// The kinds of tokens.
 const (
-	endToken tokenKind = iota
-	wordToken
-	numberToken
-	textToken
-	signToken
+	End Kind = iota
+	Word
+	Number
+	Text
+	Sign
 )
 
-func (l *lexer) fail(message string, args ...any) {
-	panic(&syntaxError{l.at, l.kind == endToken, fmt.Sprintf(message, args...)})
+// Error is an error in the text. A Lexer throws it as a panic, which who parses has to catch.
+type Error struct {
+	At  int  // offset in bytes
+	Cut bool // the text ends too early
+	Err string
 }
 
-func (l *lexer) unexpected(expected string) {
-	if l.kind == endToken {
-		l.fail("the text ends where %s was expected", expected)
+// NewLexer returns a Lexer before the first token.
+func NewLexer(text string) Lexer { return Lexer{text: text} }
+
+// Fail throws an error at the token.
+func (l *Lexer) Fail(message string, args ...any) {
+	panic(&Error{l.at, l.Kind == End, fmt.Sprintf(message, args...)})
+}
+
+// Unexpected throws the error that something else was expected than the token.
+func (l *Lexer) Unexpected(expected string) {
+	if l.Kind == End {
+		l.Fail("the text ends where %s was expected", expected)
 	}
-	l.fail("%.30q where %s was expected", l.word, expected)
+	l.Fail("%.30q where %s was expected", l.Word, expected)
 }
 
-// is reports whether the current token is a word or sign.
-func (l *lexer) is(word string) bool {
-	return l.word == word && l.kind != textToken && l.kind != endToken
+// Is reports whether the current token is a word or sign.
+func (l *Lexer) Is(word string) bool {
+	return l.Word == word && l.Kind != Text && l.Kind != End
 }
 
-func (l *lexer) accept(word string) bool {
-	if !l.is(word) {
+// Accept goes on if the token is a word or sign, and reports whether it was.
+func (l *Lexer) Accept(word string) bool {
+	if !l.Is(word) {
 		return false
 	}
-	l.next()
+	l.Next()
 	return true
 }
 
-func (l *lexer) expect(sign string) {
-	if !l.accept(sign) {
-		l.unexpected(strconv.Quote(sign))
+// Expect goes on if the token is a sign, and else throws an error.
+func (l *Lexer) Expect(sign string) {
+	if !l.Accept(sign) {
+		l.Unexpected(strconv.Quote(sign))
 	}
 }
 
 func isWord(c byte) bool { return c == '_' || c-'0' < 10 || c|0x20-'a' < 26 }
 
-// next reads a token.
-func (l *lexer) next() {
+// Next goes to the next token.
+func (l *Lexer) Next() {
 	l.skip()
-	l.at, l.word, l.kind = l.pos, "", endToken
+	l.at, l.Word, l.Kind = l.pos, "", End
 	if l.pos == len(l.text) {
 		return
 	}
@@ -74,24 +92,24 @@ func (l *lexer) next() {
 		for size < len(rest) && isWord(rest[size]) {
 			size++
 		}
-		l.kind = wordToken
+		l.Kind = Word
 		if c-'0' < 10 {
-			l.kind = numberToken
+			l.Kind = Number
 		}
 	default:
-		l.kind = signToken
+		l.Kind = Sign
 		for _, sign := range []string{"...", ":="} {
 			if strings.HasPrefix(rest, sign) {
 				size = len(sign)
 			}
 		}
 	}
-	l.word = rest[:size]
+	l.Word = rest[:size]
 	l.pos += size
 }
 
 // skip skips white space and comments.
-func (l *lexer) skip() {
+func (l *Lexer) skip() {
 	for {
 		l.pos += len(l.text[l.pos:]) - len(strings.TrimLeft(l.text[l.pos:], " \t\r\n\f\v\x00"))
 		rest, end := l.text[l.pos:], ""
@@ -113,7 +131,7 @@ func (l *lexer) skip() {
 }
 
 // quoted reads a text in quotes.
-func (l *lexer) quoted(quote byte) {
+func (l *Lexer) quoted(quote byte) {
 	for i := l.pos + 1; i < len(l.text); i++ {
 		switch l.text[i] {
 		case '\\':
@@ -123,12 +141,12 @@ func (l *lexer) quoted(quote byte) {
 			if strings.IndexByte(text, '\\') >= 0 {
 				text = unescape(text)
 			}
-			l.kind, l.word, l.pos = textToken, text, i+1
+			l.Kind, l.Word, l.pos = Text, text, i+1
 			return
 		}
 	}
 	l.pos = len(l.text)
-	l.fail("the text ends within quotes")
+	l.Fail("the text ends within quotes")
 }
 
 // unescape replaces C's escapes in a text.

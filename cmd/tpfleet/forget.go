@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/predicate"
 )
 
 // pickOptions are the flags that pick traces of the ledger.
@@ -47,7 +48,7 @@ func (o *pickOptions) picked(args []string, stdin io.Reader) (p lake.Picked, err
 
 // pickError makes a wrong predicate a wrong usage.
 func pickError(err error) error {
-	if errors.Is(err, lake.ErrPicked) {
+	if errors.Is(err, predicate.ErrWrong) {
 		return usageError{err}
 	}
 	return err

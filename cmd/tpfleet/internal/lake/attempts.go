@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
 )
@@ -176,9 +177,9 @@ func (l *Lake) viewOf(ctx context.Context, ledger *table.Table) (*view, error) {
 	}
 	v := &view{snapshot: ledger.CurrentSnapshot().SnapshotID, collected: collected,
 		attempts: map[string]bool{}, abandoned: map[string]bool{}, changed: map[string]changed{}}
-	err := eachBatch(ctx, ledger, []string{"trace_id", "status", "changed_unix_ns", export.TraceAttemptColumn}, func(b batch) error {
-		for row := range b.rows {
-			id, status, attempt := b.text("trace_id", row), b.text("status", row), strings.Clone(b.text(export.TraceAttemptColumn, row))
+	err := eachBatch(ctx, ledger, []string{"trace_id", "status", "changed_unix_ns", export.TraceAttemptColumn}, func(b batch.Batch) error {
+		for row := range b.Rows {
+			id, status, attempt := b.Text("trace_id", row), b.Text("status", row), strings.Clone(b.Text(export.TraceAttemptColumn, row))
 			switch {
 			case status == task.Abandoned:
 				v.abandoned[attempt] = true
@@ -186,7 +187,7 @@ func (l *Lake) viewOf(ctx context.Context, ledger *table.Table) (*view, error) {
 			case attempt != "":
 				v.attempts[attempt] = true
 			}
-			if at := b.number("changed_unix_ns", row); at != nil && id != "" && *at > collected-int64(clocksDiffer) {
+			if at := b.Number("changed_unix_ns", row); at != nil && id != "" && *at > collected-int64(clocksDiffer) {
 				v.changed[strings.Clone(id)] = changed{*at, attempt}
 			}
 		}

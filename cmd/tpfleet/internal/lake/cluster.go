@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
@@ -133,16 +134,16 @@ func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
 		return nil, err
 	}
 	of, names := map[string]string{}, map[string]string{}
-	err = eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch) error {
-		for row := range b.rows {
-			id, converted := b.text("trace_id", row), time.Time{}
+	err = eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch.Batch) error {
+		for row := range b.Rows {
+			id, converted := b.Text("trace_id", row), time.Time{}
 			if id == "" {
 				continue
 			}
-			if added := b.number("added_unix_ns", row); added != nil {
+			if added := b.Number("added_unix_ns", row); added != nil {
 				converted = time.Unix(0, *added)
 			}
-			day := task.Day(converted, b.number("start_unix_ns", row), b.number("start_ts", row))
+			day := task.Day(converted, b.Number("start_unix_ns", row), b.Number("start_ts", row))
 			if names[day] == "" {
 				names[day] = day
 			}

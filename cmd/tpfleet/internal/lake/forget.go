@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
@@ -69,10 +70,10 @@ func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done 
 	}
 	// Copies of the same content, which have no id, and what copies are of.
 	known := f.Known
-	err = eachBatch(ctx, t, entryColumns, func(b batch) error {
-		for row := range b.rows {
-			if sum := b.text("sha256", row); sum != "" && c.gone.Has(traceID(sum), "") {
-				if err := forget(b.entry(row)); err != nil {
+	err = eachBatch(ctx, t, entryColumns, func(b batch.Batch) error {
+		for row := range b.Rows {
+			if sum := b.Text("sha256", row); sum != "" && c.gone.Has(traceID(sum), "") {
+				if err := forget(entryIn(b, row)); err != nil {
 					return err
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
 )
@@ -251,7 +252,7 @@ func readLedger(ctx context.Context, t *table.Table, w wanted, filter ...iceberg
 	if byLedger(t) {
 		columns = append(slices.Clone(columns), export.TraceAttemptColumn)
 	}
-	return g, eachBatch(ctx, t, columns, func(b batch) error {
+	return g, eachBatch(ctx, t, columns, func(b batch.Batch) error {
 		g.read(b, w)
 		return nil
 	}, filter...)
@@ -271,7 +272,7 @@ func planFiles(ctx context.Context, t *table.Table, filters ...iceberg.BooleanEx
 }
 
 // eachBatch calls do with columns of the ledger or of another table, of the files that planFiles returns.
-func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch) error, filters ...iceberg.BooleanExpression) error {
+func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch.Batch) error, filters ...iceberg.BooleanExpression) error {
 	for _, name := range columns {
 		if _, there := t.Schema().FindFieldByName(name); !there {
 			return errIncomplete
@@ -289,7 +290,7 @@ func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(ba
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 		}
-		err = do(newBatch(rows))
+		err = do(batch.Of(rows))
 		rows.Release()
 		if err != nil {
 			return err
@@ -298,61 +299,23 @@ func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(ba
 	return nil
 }
 
-// batch is some rows. Its texts are gone with it.
-type batch struct {
-	rows    int
-	columns map[string]arrow.Array
-}
-
-func newBatch(from arrow.RecordBatch) batch {
-	b := batch{int(from.NumRows()), map[string]arrow.Array{}}
-	for i, f := range from.Schema().Fields() {
-		b.columns[f.Name] = from.Column(i)
-	}
-	return b
-}
-
-// text returns "" for NULL, or if the column was not read.
-func (b batch) text(column string, row int) string {
-	c := b.columns[column]
-	if c == nil || c.IsNull(row) {
-		return ""
-	}
-	return c.(array.StringLike).Value(row)
-}
-
-// number returns nil for NULL.
-func (b batch) number(column string, row int) *int64 {
-	c := b.columns[column].(*array.Int64)
-	if c.IsNull(row) {
-		return nil
-	}
-	n := c.Value(row)
-	return &n
-}
-
-// object returns the object that was read.
-func (b batch) object(row int) task.Trace {
-	return task.Trace{URL: b.text("url", row), ETag: b.text("etag", row), Bytes: *b.number("bytes", row)}
-}
-
 // kept returns a copy of an object that lasts.
 func kept(t task.Trace) task.Trace {
 	return task.Trace{URL: strings.Clone(t.URL), ETag: strings.Clone(t.ETag), Bytes: t.Bytes}
 }
 
 // read takes the entries of a batch that are wanted.
-func (g *Ledger) read(b batch, w wanted) {
-	for row := range b.rows {
-		if attempt := b.text(export.TraceAttemptColumn, row); w.attempts[attempt] && b.text("status", row) == task.Abandoned {
+func (g *Ledger) read(b batch.Batch, w wanted) {
+	for row := range b.Rows {
+		if attempt := b.Text(export.TraceAttemptColumn, row); w.attempts[attempt] && b.Text("status", row) == task.Abandoned {
 			g.abandoned[strings.Clone(attempt)] = true
 		}
-		id, url := b.text("trace_id", row), b.text("url", row)
+		id, url := b.Text("trace_id", row), b.Text("url", row)
 		if !w.urls[url] && !w.ids[id] {
 			continue
 		}
-		e := entry{task: strings.Clone(b.text("task", row)), added: b.number("added_unix_ns", row)}
-		e.Trace, e.Status, e.TraceID, e.Version = kept(b.object(row)), b.text("status", row), strings.Clone(id), strings.Clone(b.text("converter_version", row))
+		e := entry{task: strings.Clone(b.Text("task", row)), added: b.Number("added_unix_ns", row)}
+		e.Trace, e.Status, e.TraceID, e.Version = kept(b.Object(row)), b.Text("status", row), strings.Clone(id), strings.Clone(b.Text("converter_version", row))
 		g.add(&e)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
@@ -24,7 +25,7 @@ func TestLedgerOfSome(t *testing.T) {
 		{Traces: []task.Outcome{{Trace: task.Trace{URL: "elsewhere"}, Status: task.Copy, SHA256: all[5].SHA256}}},
 	})
 	for rows.Next() {
-		g.read(newBatch(rows.RecordBatch()), w)
+		g.read(batch.Of(rows.RecordBatch()), w)
 	}
 	if !g.Object(all[3].Trace).Done || g.Object(all[7].Trace) != (Known{Bad: "v1"}) || g.Object(all[8].Trace) != (Known{}) {
 		t.Error("the objects that were asked for are not as they were added")

@@ -1,18 +1,15 @@
 package lake
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go/table"
-	"golang.org/x/mod/semver"
-	"modernc.org/sqlite"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/predicate"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
@@ -20,16 +17,6 @@ import (
 type Picked struct {
 	IDs   []string // of traces
 	Where string   // in SQLite's SQL over the columns of the ledger
-}
-
-// ErrPicked is wrapped if a predicate is wrong.
-var ErrPicked = errors.New("not a predicate over the ledger")
-
-// versions is a collation: v1.9.0 is before v1.10.0, and what is no version, such as (devel), before all.
-const versions = "versions"
-
-func init() {
-	sqlite.MustRegisterCollationUtf8(versions, func(a, b string) int { return cmp.Or(semver.Compare(a, b), strings.Compare(a, b)) })
 }
 
 // picked are the entries that pick finds, with what all callers need.
@@ -44,28 +31,42 @@ var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "sha25
 // pick calls found with the entries that are picked. It is an error if there is no trace with one of the ids.
 func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) error) error {
 	columns := slices.Clone(entryColumns)
-	var choose func(b batch) ([]int, error)
+	var choose func(b batch.Batch) ([]int, error)
 	missing := map[string]bool{}
 	if p.Where != "" {
-		f, err := newFilter(ctx, p.Where, columnsOf(byLedger(t)))
+		var all []predicate.Column
+		for _, c := range columnsOf(byLedger(t)) {
+			all = append(all, predicate.Column{Name: c.name, Text: c.text, Version: c.name == "converter_version"})
+		}
+		where, err := predicate.New(ctx, "ledger", p.Where, all)
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		for _, c := range f.columns {
-			if !slices.Contains(columns, c.name) {
-				columns = append(columns, c.name)
+		defer where.Close()
+		for _, c := range where.Columns {
+			if !slices.Contains(columns, c.Name) {
+				columns = append(columns, c.Name)
 			}
 		}
-		choose = func(b batch) ([]int, error) { return f.rows(ctx, b) }
+		choose = func(b batch.Batch) ([]int, error) {
+			return where.Rows(ctx, b.Rows, func(c predicate.Column, row int) any {
+				switch {
+				case b.IsNull(c.Name, row):
+					return nil
+				case c.Text:
+					return b.Text(c.Name, row)
+				}
+				return *b.Number(c.Name, row)
+			})
+		}
 	} else {
 		wanted := map[string]bool{}
 		for _, id := range p.IDs {
 			wanted[id], missing[id] = true, true
 		}
-		choose = func(b batch) (rows []int, err error) {
-			for row := range b.rows {
-				if id := b.text("trace_id", row); wanted[id] {
+		choose = func(b batch.Batch) (rows []int, err error) {
+			for row := range b.Rows {
+				if id := b.Text("trace_id", row); wanted[id] {
 					rows = append(rows, row)
 					delete(missing, id)
 				}
@@ -73,11 +74,11 @@ func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) erro
 			return rows, nil
 		}
 	}
-	err := eachBatch(ctx, t, columns, func(b batch) error {
+	err := eachBatch(ctx, t, columns, func(b batch.Batch) error {
 		rows, err := choose(b)
 		for _, row := range rows {
-			if err == nil && b.text("status", row) != task.Abandoned {
-				err = found(b.entry(row))
+			if err == nil && b.Text("status", row) != task.Abandoned {
+				err = found(entryIn(b, row))
 			}
 		}
 		return err
@@ -90,11 +91,11 @@ func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) erro
 	return err
 }
 
-// entry returns the entry in a row, with what pick reads of it.
-func (b batch) entry(row int) picked {
-	text := func(column string) string { return strings.Clone(b.text(column, row)) }
-	p := picked{entry{task: text("task"), added: b.number("added_unix_ns", row)}, text("status")}
-	p.Trace, p.TraceID, p.SHA256, p.Version, p.Schema = kept(b.object(row)), text("trace_id"), text("sha256"), text("converter_version"), int(*b.number("schema_version", row))
+// entryIn returns the entry in a row, with what pick reads of it.
+func entryIn(b batch.Batch, row int) picked {
+	text := func(column string) string { return strings.Clone(b.Text(column, row)) }
+	p := picked{entry{task: text("task"), added: b.Number("added_unix_ns", row)}, text("status")}
+	p.Trace, p.TraceID, p.SHA256, p.Version, p.Schema = kept(b.Object(row)), text("trace_id"), text("sha256"), text("converter_version"), int(*b.Number("schema_version", row))
 	return p
 }
 
@@ -104,93 +105,6 @@ func (p *picked) content() string {
 		return p.TraceID
 	}
 	return traceID(p.SHA256)
-}
-
-// filter finds the rows for which a predicate is true. SQLite tells, batch by batch.
-type filter struct {
-	*sql.Conn
-	db      *sql.DB
-	columns []ledgerColumn // that the predicate names
-	query   *sql.Stmt
-}
-
-func newFilter(ctx context.Context, where string, columns []ledgerColumn) (f *filter, err error) {
-	f = &filter{}
-	if f.db, err = sql.Open("sqlite", ":memory:"); err != nil {
-		return nil, err
-	}
-	if f.Conn, err = f.db.Conn(ctx); err != nil {
-		return nil, errors.Join(err, f.db.Close())
-	}
-	declared := []string{"row_number INTEGER PRIMARY KEY"}
-	for _, c := range columns {
-		if !strings.Contains(strings.ToLower(where), c.name) {
-			continue
-		}
-		f.columns = append(f.columns, c)
-		switch {
-		case c.name == "converter_version":
-			declared = append(declared, c.name+" TEXT COLLATE "+versions)
-		case c.text:
-			declared = append(declared, c.name+" TEXT")
-		default:
-			declared = append(declared, c.name+" INTEGER")
-		}
-	}
-	if _, err = f.ExecContext(ctx, "CREATE TABLE ledger ("+strings.Join(declared, ", ")+")"); err == nil {
-		if f.query, err = f.PrepareContext(ctx, "SELECT row_number FROM ledger WHERE ("+where+"\n) ORDER BY row_number"); err != nil {
-			err = fmt.Errorf("%q is %w: %w", where, ErrPicked, err)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-func (f *filter) Close() error { return errors.Join(f.Conn.Close(), f.db.Close()) }
-
-// rows returns the numbers of the rows.
-func (f *filter) rows(ctx context.Context, b batch) (rows []int, err error) {
-	tx, err := f.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback() // the table is empty again
-	add, err := tx.PrepareContext(ctx, "INSERT INTO ledger VALUES (?"+strings.Repeat(", ?", len(f.columns))+")")
-	if err != nil {
-		return nil, err
-	}
-	values := make([]any, 1+len(f.columns))
-	for row := range b.rows {
-		values[0] = row
-		for i, c := range f.columns {
-			switch {
-			case b.columns[c.name].IsNull(row):
-				values[1+i] = nil
-			case c.text:
-				values[1+i] = b.text(c.name, row)
-			default:
-				values[1+i] = *b.number(c.name, row)
-			}
-		}
-		if _, err := add.ExecContext(ctx, values...); err != nil {
-			return nil, err
-		}
-	}
-	found, err := tx.StmtContext(ctx, f.query).QueryContext(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPicked, err)
-	}
-	defer found.Close()
-	for found.Next() {
-		var row int
-		if err := found.Scan(&row); err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, found.Err()
 }
 
 // Tried is a trace that was tried before.

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
@@ -138,10 +139,10 @@ func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, 
 		if err != nil {
 			return 0, 0, err
 		}
-		b := newBatch(rows)
-		all += int64(b.rows)
-		for row := range b.rows {
-			if gone.Has(b.text("trace_id", row), b.text(export.TraceAttemptColumn, row)) {
+		b := batch.Of(rows)
+		all += int64(b.Rows)
+		for row := range b.Rows {
+			if gone.Has(b.Text("trace_id", row), b.Text(export.TraceAttemptColumn, row)) {
 				some++
 			}
 		}
@@ -182,10 +183,10 @@ func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table
 			if err != nil {
 				return err
 			}
-			b := newBatch(from)
-			rows += b.rows
-			for row := range b.rows {
-				if objects[b.object(row)] {
+			b := batch.Of(from)
+			rows += b.Rows
+			for row := range b.Rows {
+				if objects[b.Object(row)] {
 					found++
 				}
 			}
@@ -225,9 +226,9 @@ func others(batches iter.Seq2[arrow.RecordBatch, error], objects map[task.Trace]
 				yield(nil, err)
 				return
 			}
-			b := newBatch(from)
-			for first, next := 0, 0; next <= b.rows; next++ {
-				if next < b.rows && !objects[b.object(next)] {
+			b := batch.Of(from)
+			for first, next := 0, 0; next <= b.Rows; next++ {
+				if next < b.Rows && !objects[b.Object(next)] {
 					continue
 				}
 				if next > first && !yield(from.NewSlice(int64(first), int64(next)), nil) {

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model"
@@ -105,20 +106,20 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 	failures := counts{}
 	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Large: &s.Large, task.Forgotten: &s.Forgotten}
 	ns := int64(0)
-	err = eachBatch(ctx, t, []string{"url", "status", "bytes", "convert_ns", "error"}, func(b batch) error {
-		for row := range b.rows {
-			status := b.text("status", row)
+	err = eachBatch(ctx, t, []string{"url", "status", "bytes", "convert_ns", "error"}, func(b batch.Batch) error {
+		for row := range b.Rows {
+			status := b.Text("status", row)
 			if n := statuses[status]; n != nil {
 				*n++
 			}
-			if took := b.number("convert_ns", row); took != nil {
+			if took := b.Number("convert_ns", row); took != nil {
 				ns += *took
 			}
 			switch status {
 			case task.OK:
-				s.Bytes += *b.number("bytes", row)
+				s.Bytes += *b.Number("bytes", row)
 			case task.Bad, task.Large:
-				failures.add(task.Kind(b.text("url", row), b.text("error", row)), 1, 0)
+				failures.add(task.Kind(b.Text("url", row), b.Text("error", row)), 1, 0)
 			}
 		}
 		return nil
@@ -143,19 +144,19 @@ func (l *Lake) lost(ctx context.Context, s *Status) error {
 	if v != nil {
 		columns = append(columns, export.TraceAttemptColumn)
 	}
-	err = eachBatch(ctx, t, columns, func(b batch) error {
-		for row := range b.rows {
-			if v != nil && !v.names(b.text("trace_id", row), b.text(export.TraceAttemptColumn, row)) {
+	err = eachBatch(ctx, t, columns, func(b batch.Batch) error {
+		for row := range b.Rows {
+			if v != nil && !v.names(b.Text("trace_id", row), b.Text(export.TraceAttemptColumn, row)) {
 				continue
 			}
-			value := *b.number("value", row)
-			if effect := b.text("effect", row); value <= 0 || effect != model.Lost.String() && effect != model.Damaged.String() {
+			value := *b.Number("value", row)
+			if effect := b.Text("effect", row); value <= 0 || effect != model.Lost.String() && effect != model.Damaged.String() {
 				continue
 			}
-			name, id := strings.Clone(b.text("name", row)), strings.Clone(b.text("trace_id", row))
+			name, id := strings.Clone(b.Text("name", row)), strings.Clone(b.Text("trace_id", row))
 			of := all[name]
 			if of == nil {
-				of = &Loss{Count: Count{Name: name}, Effect: strings.Clone(b.text("effect", row)), Source: strings.Clone(b.text("source", row)), Meaning: strings.Clone(b.text("description", row))}
+				of = &Loss{Count: Count{Name: name}, Effect: strings.Clone(b.Text("effect", row)), Source: strings.Clone(b.Text("source", row)), Meaning: strings.Clone(b.Text("description", row))}
 				all[name] = of
 			}
 			// The rows of a trace are together.

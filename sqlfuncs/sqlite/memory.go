@@ -3,45 +3,9 @@ package sqlite
 import (
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
-
-// pointer returns an address as a pointer. The memory is SQLite's, or a Go value that is kept alive.
-func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
-
-// bytesAt returns the n bytes at an address, which belong to SQLite.
-func bytesAt(address uintptr, n int) []byte {
-	if n == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(pointer(address)), n)
-}
-
-// viewAt returns the text of n bytes at an address.
-func viewAt(address uintptr, n int) string {
-	if n == 0 {
-		return ""
-	}
-	return unsafe.String((*byte)(pointer(address)), n)
-}
-
-// stringAt returns a copy of the text at an address that ends with a zero byte.
-func stringAt(address uintptr) string {
-	if address == 0 {
-		return ""
-	}
-	n := 0
-	for p := pointer(address); *(*byte)(unsafe.Add(p, n)) != 0; {
-		n++
-	}
-	return string(bytesAt(address, n))
-}
-
-// copyText copies a text to an address, and a zero byte after it.
-func copyText(address uintptr, s string) {
-	to := bytesAt(address, len(s)+1)
-	copy(to, s)
-	to[len(s)] = 0
-}
 
 // Arena holds texts where SQLite can read them. They stay until Free.
 type Arena struct {
@@ -67,10 +31,10 @@ func (a *Arena) Add(s string) Text {
 		p := allocate(size)
 		a.chunks = append(a.chunks, p)
 		a.bytes += int64(size)
-		a.free = bytesAt(p, size)
+		a.free = address.Bytes(p, size)
 	}
 	t := Text{uintptr(unsafe.Pointer(&a.free[0])), len(s)}
-	copyText(t.address, s)
+	address.Copy(t.address, s)
 	a.free = a.free[n:]
 	return t
 }
@@ -93,11 +57,11 @@ type Text struct {
 }
 
 // String returns the text without copying it. It is valid as long as the arena.
-func (t Text) String() string { return viewAt(t.address, t.n) }
+func (t Text) String() string { return address.View(t.address, t.n) }
 
 var emptyText = func() uintptr {
 	p := allocate(1)
-	copyText(p, "")
+	address.Copy(p, "")
 	return p
 }()
 
@@ -136,20 +100,20 @@ func (t *Texts) grow() {
 		t.room = max(16, 2*t.room)
 		table := allocate(t.room * int(unsafe.Sizeof(p)))
 		t.tables = append(t.tables, table)
-		copy(unsafe.Slice((*uintptr)(pointer(table)), t.room), t.chunks)
+		copy(unsafe.Slice((*uintptr)(address.Pointer(table)), t.room), t.chunks)
 		t.table.Store(table)
 		return
 	}
-	unsafe.Slice((*uintptr)(pointer(t.table.Load())), t.room)[len(t.chunks)-1] = p
+	unsafe.Slice((*uintptr)(address.Pointer(t.table.Load())), t.room)[len(t.chunks)-1] = p
 }
 
 func textAt(chunk uintptr, i int) *Text {
-	return (*Text)(pointer(chunk + uintptr(i)*unsafe.Sizeof(Text{})))
+	return (*Text)(address.Pointer(chunk + uintptr(i)*unsafe.Sizeof(Text{})))
 }
 
 // At returns a text by its number. It is valid until Free.
 func (t *Texts) At(id uint32) Text {
-	chunk := *(*uintptr)(pointer(t.table.Load() + uintptr(id>>chunkBits)*unsafe.Sizeof(uintptr(0))))
+	chunk := *(*uintptr)(address.Pointer(t.table.Load() + uintptr(id>>chunkBits)*unsafe.Sizeof(uintptr(0))))
 	return *textAt(chunk, int(id%chunkTexts))
 }
 

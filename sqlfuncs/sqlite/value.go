@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // IsNull reports whether the value is NULL. A value of Pointer is NULL too.
@@ -139,7 +141,7 @@ func static(s string) uintptr {
 	p, ok := statics.at[s]
 	if !ok {
 		p = allocate(len(s) + 1)
-		copyText(p, s)
+		address.Copy(p, s)
 		statics.at[s] = p
 	}
 	return p

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/ingest/ctf/tsdl"
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/tsdl"
 	"github.com/tpconvert/tpconvert/model"
 )
 

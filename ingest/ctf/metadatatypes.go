@@ -3,7 +3,7 @@ package ctf
 import (
 	"strings"
 
-	"github.com/tpconvert/tpconvert/ingest/ctf/tsdl"
+	"github.com/tpconvert/tpconvert/ingest/internal/tsdl"
 )
 
 // declaration parses a typealias, a typedef or a named type.

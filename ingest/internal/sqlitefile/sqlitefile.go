@@ -144,11 +144,15 @@ func (f *File) readSchema() error {
 	const tables = `SELECT name, wr FROM sqlite_schema LEFT JOIN (SELECT name, wr FROM pragma_table_list WHERE schema = 'main') USING (name)
 		WHERE type = 'table' AND rootpage > 0 ORDER BY sqlite_schema.rowid`
 	err := f.each(tables, nil, func(scan func(...any) error) error {
-		t, wr := &Table{file: f}, sql.NullBool{}
-		if err := scan(&t.Name, &wr); err != nil {
+		var name sql.NullString // NULL in a damaged schema
+		var wr sql.NullBool
+		if err := scan(&name, &wr); err != nil {
 			return err
 		}
+		t := &Table{Name: name.String, file: f}
 		switch {
+		case !name.Valid:
+			f.damaged("the name of a table")
 		case !wr.Valid:
 			f.damaged("the definition of table " + t.Name)
 		case len(f.Tables) == maxTables:

@@ -191,8 +191,9 @@ func TestDefinitions(t *testing.T) {
 		"CREATE TABLE w (x TEXT PRIMARY KEY, y) WITHOUT ROWID",
 		"INSERT INTO w VALUES ('b', 1), ('a', 2)",
 		"CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n",
-		"CREATE TABLE broken (x)", "CREATE TABLE last (x)", "INSERT INTO last VALUES (7)",
+		"CREATE TABLE broken (x)", "CREATE TABLE nameless (x)", "CREATE TABLE last (x)", "INSERT INTO last VALUES (7)",
 		"PRAGMA writable_schema = 1", "UPDATE sqlite_schema SET sql = 'CREATE TABLE broken(((' WHERE name = 'broken'",
+		"UPDATE sqlite_schema SET name = NULL WHERE name = 'nameless'",
 		"UPDATE sqlite_schema SET sql = replace(sql, 'abs(1)', 'abs(-9223372036854775807 - 1)')"))
 	for table, want := range map[string][]string{"a": {"'2026-11-26',3,1,'é'"}, "w": {"'a',2", "'b',1"}, "v": nil, "last": {"7"}} {
 		if got := all(t, f, table); !slices.Equal(got, want) {
@@ -203,7 +204,7 @@ func TestDefinitions(t *testing.T) {
 	if !rows.Next() || rows.Kind(1) != sqlitefile.Real {
 		t.Errorf("%v, a value of kind %v in a column of real numbers", rows.Err, rows.Kind(1))
 	}
-	if !slices.Equal(*damaged, []string{"the definition of table broken"}) {
+	if !slices.Equal(*damaged, []string{"the definition of table broken", "the name of a table"}) {
 		t.Errorf("damaged %q", *damaged)
 	}
 }

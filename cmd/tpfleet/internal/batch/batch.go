@@ -4,8 +4,6 @@ package batch
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
 // Batch is some rows. Its texts are gone with it.
@@ -46,9 +44,4 @@ func (b Batch) Number(column string, row int) *int64 {
 	}
 	n := c.Value(row)
 	return &n
-}
-
-// Object returns the object that was read.
-func (b Batch) Object(row int) task.Trace {
-	return task.Trace{URL: b.Text("url", row), ETag: b.Text("etag", row), Bytes: *b.Number("bytes", row)}
 }

@@ -299,6 +299,11 @@ func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(ba
 	return nil
 }
 
+// objectIn returns the object in a row.
+func objectIn(b batch.Batch, row int) task.Trace {
+	return task.Trace{URL: b.Text("url", row), ETag: b.Text("etag", row), Bytes: *b.Number("bytes", row)}
+}
+
 // kept returns a copy of an object that lasts.
 func kept(t task.Trace) task.Trace {
 	return task.Trace{URL: strings.Clone(t.URL), ETag: strings.Clone(t.ETag), Bytes: t.Bytes}
@@ -315,7 +320,7 @@ func (g *Ledger) read(b batch.Batch, w wanted) {
 			continue
 		}
 		e := entry{task: strings.Clone(b.Text("task", row)), added: b.Number("added_unix_ns", row)}
-		e.Trace, e.Status, e.TraceID, e.Version = kept(b.Object(row)), b.Text("status", row), strings.Clone(id), strings.Clone(b.Text("converter_version", row))
+		e.Trace, e.Status, e.TraceID, e.Version = kept(objectIn(b, row)), b.Text("status", row), strings.Clone(id), strings.Clone(b.Text("converter_version", row))
 		g.add(&e)
 	}
 }

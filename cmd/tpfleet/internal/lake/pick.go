@@ -95,7 +95,7 @@ func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) erro
 func entryIn(b batch.Batch, row int) picked {
 	text := func(column string) string { return strings.Clone(b.Text(column, row)) }
 	p := picked{entry{task: text("task"), added: b.Number("added_unix_ns", row)}, text("status")}
-	p.Trace, p.TraceID, p.SHA256, p.Version, p.Schema = kept(b.Object(row)), text("trace_id"), text("sha256"), text("converter_version"), int(*b.Number("schema_version", row))
+	p.Trace, p.TraceID, p.SHA256, p.Version, p.Schema = kept(objectIn(b, row)), text("trace_id"), text("sha256"), text("converter_version"), int(*b.Number("schema_version", row))
 	return p
 }
 

@@ -186,7 +186,7 @@ func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table
 			b := batch.Of(from)
 			rows += b.Rows
 			for row := range b.Rows {
-				if objects[b.Object(row)] {
+				if objects[objectIn(b, row)] {
 					found++
 				}
 			}
@@ -228,7 +228,7 @@ func others(batches iter.Seq2[arrow.RecordBatch, error], objects map[task.Trace]
 			}
 			b := batch.Of(from)
 			for first, next := 0, 0; next <= b.Rows; next++ {
-				if next < b.Rows && !objects[b.Object(next)] {
+				if next < b.Rows && !objects[objectIn(b, next)] {
 					continue
 				}
 				if next > first && !yield(from.NewSlice(int64(first), int64(next)), nil) {

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrWrong is wrapped if a predicate is wrong.
-var ErrWrong = errors.New("not a predicate over the ledger")
+var ErrWrong = errors.New("not a predicate")
 
 // Column is a column of integers or texts.
 type Column struct {
@@ -67,7 +67,7 @@ func New(ctx context.Context, table, where string, columns []Column) (p *Predica
 	p.insert = "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(p.Columns)) + ")"
 	if _, err = p.conn.ExecContext(ctx, "CREATE TABLE "+table+" ("+strings.Join(declared, ", ")+")"); err == nil {
 		if p.query, err = p.conn.PrepareContext(ctx, "SELECT row_number FROM "+table+" WHERE ("+where+"\n) ORDER BY row_number"); err != nil {
-			err = fmt.Errorf("%q is %w: %w", where, ErrWrong, err)
+			err = fmt.Errorf("%q is %w over the %s: %w", where, ErrWrong, table, err)
 		}
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ func (l *list[T]) grow(n int) {
 
 func (l *list[T]) blocks() [][]T { return append(slices.Clip(l.full), l.last) }
 
-// all returns the values as a slice that takes little more memory than they need, and empties the list.
+// all returns the values as a slice that takes little more memory than they need. The list must not be used again.
 func (l *list[T]) all() []T {
 	if n := len(l.last); l.full == nil && cap(l.last)-n <= n/8 {
 		return l.last

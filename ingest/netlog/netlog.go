@@ -50,7 +50,7 @@ type reader struct {
 	types, sources map[int64]model.StringID // names by number
 	phases         map[int64]phase
 	start          int64              // of the log's clock, ms since 1970
-	open           map[int64][]uint64 // names of the events that have begun, by source
+	open           openEvents
 	found          bool               // there was a list of events
 }
 
@@ -67,7 +67,7 @@ var phases = map[string]phase{"PHASE_NONE": instant, "PHASE_BEGIN": begin, "PHAS
 
 func read(in *format.Input) error {
 	r := &reader{Reader: jsonlex.NewReader(in), parser: newParser(in.Context), in: in, event: token.NewWriter(in.Store),
-		types: map[int64]model.StringID{}, sources: map[int64]model.StringID{}, phases: map[int64]phase{}, open: map[int64][]uint64{}}
+		types: map[int64]model.StringID{}, sources: map[int64]model.StringID{}, phases: map[int64]phase{}, open: newOpenEvents()}
 	r.events = in.Sorter.NewStream(r.parser)
 	_, err := r.Peek()
 	if err == nil {
@@ -280,24 +280,15 @@ func (r *reader) readEvent() error {
 // nest follows which events of a source are open, and finds the kinds of events that do not nest in others. It reports
 // false for the end of an event that has not begun.
 func (r *reader) nest(e entry) bool {
-	open := r.open[e.source]
 	switch e.phase {
 	case begin:
-		r.open[e.source] = append(open, uint64(e.name))
+		r.open.begin(e.source, e.name)
 	case end:
-		i := len(open) - 1
-		for i >= 0 && open[i] != uint64(e.name) {
-			i--
-		}
-		if i < 0 {
-			return false
-		}
-		if i < len(open)-1 {
+		begun, innermost := r.open.end(e.source, e.name)
+		if begun && !innermost {
 			r.crossing[e.name] = true
 		}
-		if r.open[e.source] = slices.Delete(open, i, i+1); len(open) == 1 {
-			delete(r.open, e.source)
-		}
+		return begun
 	}
 	return true
 }

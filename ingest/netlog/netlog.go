@@ -49,9 +49,9 @@ type reader struct {
 
 	types, sources map[int64]model.StringID // names by number
 	phases         map[int64]phase
-	start          int64              // of the log's clock, ms since 1970
+	start          int64 // of the log's clock, ms since 1970
 	open           openEvents
-	found          bool               // there was a list of events
+	found          bool // there was a list of events
 }
 
 type phase uint64

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,4 +312,56 @@ func TestNoTransactions(t *testing.T) {
 			t.Errorf("%q: %s, %v", args, out, err)
 		}
 	}
+}
+
+// A commit whose answer is lost counts once.
+func TestLostAnswers(t *testing.T) {
+	t.Run("catalog", func(t *testing.T) { testLostAnswers(t, newFleetOn(t, needServers(t).withSnapshots(t))) })
+	t.Run("ledger", func(t *testing.T) { testLostAnswers(t, newSingle(t)) })
+}
+
+func testLostAnswers(t *testing.T, f *fleet) {
+	to, err := url.Parse(f.catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var losses atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		at := r.Request.URL.Path
+		if r.Request.Method != http.MethodPost || r.StatusCode >= 300 || !strings.Contains(at, "/tables/") && !strings.HasSuffix(at, "/transactions/commit") {
+			return nil
+		}
+		losses.Add(1)
+		r.StatusCode, r.Status = http.StatusGatewayTimeout, ""
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	defer server.Close()
+	t.Setenv("TPFLEET_CATALOG", server.URL)
+
+	good, _ := traces(t)
+	files := append(good[:2:2], secretTrace(t))
+	if a := account(t, f.run(t, "", "run", "-j1", f.upload(t, files...))); a.OK != len(files) || a.Known != 0 {
+		t.Errorf("%+v", a)
+	}
+	id, db := idOf(t, f, "private.json"), database(t)
+	var rows int64
+	source := f.source(t, f.lake(t.Context(), t))
+	for _, s := range task.Packed() {
+		if from := source(s.Name); from != "" {
+			rows += number(t, db, "SELECT count(*) FROM "+from+" WHERE trace_id = ?", id)
+		}
+	}
+	done := lines[lake.Forgot](t, f.run(t, "", "forget", id))[0]
+	if done.Traces != 1 || done.Entries != 1 || done.Known != 0 || done.Rows != rows || rows < 5 {
+		t.Errorf("%+v, want %d rows", done, rows)
+	}
+	if again := lines[lake.Forgot](t, f.run(t, "", "forget", id))[0]; again.Known != 1 || again.Rows+int64(again.Traces) != 0 {
+		t.Errorf("%+v", again)
+	}
+	if n := losses.Load(); n < 2 {
+		t.Errorf("%d answers were lost", n)
+	}
+	checkLake(t, f, converted(t, good[:2]...), 2, 0)
 }

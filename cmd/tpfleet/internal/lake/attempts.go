@@ -14,6 +14,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/export"
 )
 
@@ -53,7 +54,7 @@ func (l *Lake) carryOutByLedger(ctx context.Context, ledger *table.Table, c *cho
 	if err != nil {
 		return err
 	}
-	tx, err := l.ledgerChange(ctx, ledger, c)
+	tx, err := l.ledgerChange(ctx, ledger, c, done)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, f
 		return nil, err
 	}
 	if now.CurrentSnapshot().SnapshotID != ledger.CurrentSnapshot().SnapshotID {
-		return nil, repeatError{errMoved}
+		return nil, transaction.Again(errMoved)
 	}
 	there := map[string]bool{}
 	if t.CurrentSnapshot() != nil {

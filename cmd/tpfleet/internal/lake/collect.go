@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	model "github.com/tpconvert/tpconvert/model/table"
 )
@@ -25,6 +26,23 @@ const collectedProperty = "tpfleet.collected-unix-ns"
 type removed struct {
 	rows  int64
 	files int // that were replaced or removed
+}
+
+func (r *removed) add(b removed) {
+	r.rows += b.rows
+	r.files += b.files
+}
+
+// removedBy counts what a replacement of files removes.
+func removedBy(r table.CompactionGroupResult) (by removed) {
+	for _, f := range r.OldDataFiles {
+		by.rows += f.Count()
+	}
+	for _, f := range r.NewDataFiles {
+		by.rows -= f.Count()
+	}
+	by.files = len(r.OldDataFiles)
+	return by
 }
 
 // collectOld removes rows that the ledger has not named for some time: those of attempts that were not committed, and those
@@ -65,7 +83,7 @@ func (l *Lake) collectOld(ctx context.Context, v *view, age time.Duration) (remo
 	if err != nil {
 		return r, err
 	}
-	_, err = repeat(ctx, "collect", func() error {
+	_, err = transaction.Repeat(ctx, "collect", func() error {
 		ledger, err := l.ledger(ctx)
 		if err != nil {
 			return err
@@ -177,28 +195,32 @@ func (l *Lake) eachTable(ctx context.Context, do func(ctx context.Context, name 
 // A commit of such an attempt may be under way, and its files in the tables. The ledger says first that the attempt is
 // abandoned: so that commit fails, and all later ones leave it out.
 func (l *Lake) collect(ctx context.Context, attempts, traces map[string]bool) (total removed, err error) {
-	if _, err := repeat(ctx, "abandon", func() error { return l.abandon(ctx, attempts) }); err != nil {
+	abandon := newProgress()
+	if _, err := transaction.Repeat(ctx, "abandon", func() error { return l.abandon(ctx, attempts, abandon) }); err != nil {
 		return total, err
 	}
 	var mu sync.Mutex
 	err = l.eachTable(ctx, func(ctx context.Context, name string) error {
 		var r removed
-		var done progress
-		_, err := repeat(ctx, "collect", func() (err error) {
-			r, err = l.drop(ctx, name, traces, &done)
+		done := newProgress()
+		_, err := transaction.Repeat(ctx, "collect", func() error {
+			t, err := l.load(ctx, name)
+			if err != nil || t.CurrentSnapshot() == nil || done.IsIn(t) {
+				return err
+			}
+			r, err = l.drop(ctx, t, name, traces, done)
 			return err
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		total.rows += r.rows
-		total.files += r.files
+		total.add(r)
 		return err
 	})
 	return total, err
 }
 
 // abandon enters attempts into the ledger that it does not name.
-func (l *Lake) abandon(ctx context.Context, attempts map[string]bool) error {
+func (l *Lake) abandon(ctx context.Context, attempts map[string]bool, done *progress) error {
 	ledger, err := l.ledger(ctx)
 	if err != nil {
 		return err
@@ -219,7 +241,7 @@ func (l *Lake) abandon(ctx context.Context, attempts map[string]bool) error {
 	if len(c.entries) == 0 {
 		return nil
 	}
-	tx, err := l.ledgerChange(ctx, ledger, &c)
+	tx, err := l.ledgerChange(ctx, ledger, &c, done)
 	if err != nil {
 		return err
 	}
@@ -227,11 +249,7 @@ func (l *Lake) abandon(ctx context.Context, attempts map[string]bool) error {
 }
 
 // drop removes from a table the files of abandoned attempts, and rows of traces that the ledger does not name.
-func (l *Lake) drop(ctx context.Context, name string, traces map[string]bool, done *progress) (r removed, err error) {
-	t, err := l.load(ctx, name)
-	if err != nil || t.CurrentSnapshot() == nil {
-		return r, err
-	}
+func (l *Lake) drop(ctx context.Context, t *table.Table, name string, traces map[string]bool, done *progress) (r removed, err error) {
 	// The view is newer than the table: what the ledger names, and the table has, is known.
 	v, err := l.view(ctx)
 	if err != nil {
@@ -268,15 +286,9 @@ func (l *Lake) drop(ctx context.Context, name string, traces map[string]bool, do
 	if len(old.OldDataFiles) == 0 {
 		return r, nil
 	}
-	for _, f := range old.OldDataFiles {
-		r.rows += f.Count()
-	}
-	for _, f := range old.NewDataFiles {
-		r.rows -= f.Count()
-	}
-	r.files = len(old.OldDataFiles)
+	r = removedBy(old)
 	tx := t.NewTransaction()
-	if err := tx.ReplaceFiles(ctx, old.OldDataFiles, old.NewDataFiles, safeDeletes(old), nil, table.WithoutAutoNameMapping()); err != nil {
+	if err := tx.ReplaceFiles(ctx, old.OldDataFiles, old.NewDataFiles, safeDeletes(old), done.Properties(), table.WithoutAutoNameMapping()); err != nil {
 		return r, err
 	}
 	return r, l.commitTable(ctx, tx)

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
 )
@@ -45,49 +43,22 @@ type Account struct {
 	Tries int `json:"tries"` // of the transaction
 }
 
-// maxTries is the number of times that a commit begins again.
-const maxTries = 60
-
 // Commit adds results to the tables and the ledger, in one transaction. Results that are in already are left out,
 // so a commit can be repeated, by any number of processes. If another commit comes first, or it is unknown
 // whether the transaction succeeded, Commit begins again from the ledger.
 func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
-	lost, done := map[string]bool{}, progress{}
-	tries, err := repeat(ctx, "commit", func() (err error) {
-		account, err = l.commit(ctx, results, lost, &done)
+	lost, done := map[string]bool{}, newProgress()
+	tries, err := transaction.Repeat(ctx, "commit", func() error {
+		t, err := l.ledger(ctx)
+		if err != nil || done.IsIn(t) {
+			return err
+		}
+		account, err = l.commit(ctx, t, results, lost, done)
 		return err
 	})
 	account.Tries = tries
 	return account, err
 }
-
-// repeat calls f until its error is not a repeatError, and returns the number of calls.
-func repeat(ctx context.Context, operation string, f func() error) (tries int, err error) {
-	begun := time.Now()
-	defer func() { telemetry.Commit(ctx, operation, begun, tries, err) }()
-	for try := 1; ; try++ {
-		err := f()
-		var again repeatError
-		if err == nil || !errors.As(err, &again) {
-			return try, err
-		}
-		if try == maxTries {
-			return try, fmt.Errorf("%s, after %d tries: %w", operation, try, again.error)
-		}
-		wait := time.Duration(rand.Int64N(int64(min(try, 10)) * int64(200*time.Millisecond)))
-		slog.WarnContext(ctx, "beginning the transaction again", "operation", operation, "try", try, "after", wait, "error", err)
-		select {
-		case <-ctx.Done():
-			return try, errors.Join(ctx.Err(), err)
-		case <-time.After(wait):
-		}
-	}
-}
-
-// repeatError is an error after which a commit begins again.
-type repeatError struct{ error }
-
-func (e repeatError) Unwrap() error { return e.error }
 
 // commitError tells the errors of a catalog after which a commit begins again.
 func commitError(err error) error {
@@ -99,16 +70,12 @@ func commitError(err error) error {
 	case errors.Is(err, rest.ErrBadRequest), errors.Is(err, rest.ErrForbidden), errors.Is(err, rest.ErrUnauthorized):
 		return err
 	default: // a conflict, or nobody knows
-		return repeatError{err}
+		return transaction.Again(err)
 	}
 }
 
 // commit tries to commit once. lost has the names of results whose files are gone, and gets more.
-func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[string]bool, done *progress) (Account, error) {
-	t, err := l.ledger(ctx)
-	if err != nil {
-		return Account{}, err
-	}
+func (l *Lake) commit(ctx context.Context, t *table.Table, results []task.Result, lost map[string]bool, done *progress) (Account, error) {
 	ledger, err := readLedger(ctx, t, wantedBy(results))
 	if err != nil {
 		return Account{}, err
@@ -159,6 +126,7 @@ type choice struct {
 	objects map[task.Trace]bool     // whose entries are removed from the ledger
 	gone    work.Gone               // traces whose rows are removed, by id
 	account Account
+	removed removed // by changes
 }
 
 // resultFile is a file of a result.
@@ -261,7 +229,7 @@ func forgotten(o task.Outcome, why string) task.Outcome {
 func traceID(sha256 string) string { return "t_" + sha256[:16] }
 
 // changes builds the changes of the ledger and of all tables, nil for those that stay as they are. If files are gone, it
-// adds the names of their results to lost and returns a repeatError.
+// adds the names of their results to lost and returns an error after which the commit begins again.
 func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *progress) ([]*table.Transaction, error) {
 	names := slices.Sorted(maps.Keys(c.files))
 	if len(c.gone) > 0 {
@@ -273,7 +241,7 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	group.Go(func() (err error) {
-		changes[0], err = l.ledgerChange(ctx, ledger, c)
+		changes[0], err = l.ledgerChange(ctx, ledger, c, done)
 		return err
 	})
 	for i, name := range names {
@@ -293,6 +261,9 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 			if err != nil || len(old.OldDataFiles)+len(files) == 0 {
 				return err
 			}
+			mu.Lock()
+			c.removed.add(removedBy(old))
+			mu.Unlock()
 			changes[1+i] = t.NewTransaction()
 			if len(old.OldDataFiles) > 0 {
 				return changes[1+i].ReplaceFiles(ctx, old.OldDataFiles, append(files, old.NewDataFiles...), safeDeletes(old), nil, table.WithoutAutoNameMapping())
@@ -313,11 +284,11 @@ func goneError(files []resultFile, lost map[string]bool) error {
 	for _, f := range files {
 		lost[f.result] = true
 	}
-	return repeatError{fmt.Errorf("%s and %d other files are gone", files[0].URL, len(files)-1)}
+	return transaction.Again(fmt.Errorf("%s and %d other files are gone", files[0].URL, len(files)-1))
 }
 
 // ledgerChange builds the change of the ledger, which fails if another comes first.
-func (l *Lake) ledgerChange(ctx context.Context, ledger *table.Table, c *choice) (*table.Transaction, error) {
+func (l *Lake) ledgerChange(ctx context.Context, ledger *table.Table, c *choice, done *progress) (*table.Transaction, error) {
 	tx := ledger.NewTransaction()
 	if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {
 		return nil, err
@@ -325,9 +296,9 @@ func (l *Lake) ledgerChange(ctx context.Context, ledger *table.Table, c *choice)
 	rows := records(c.entries, byLedger(ledger))
 	defer rows.Release()
 	if len(c.objects) == 0 {
-		return tx, tx.Append(ctx, rows, nil)
+		return tx, tx.Append(ctx, rows, done.Properties())
 	}
-	return tx, l.changeLedger(ctx, tx, ledger, c.objects, rows)
+	return tx, l.changeLedger(ctx, tx, ledger, c.objects, rows, done.Properties())
 }
 
 // dataFiles describes files of results for a table, and returns those that are gone.

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
 
@@ -197,7 +198,7 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 // replace replaces files in a table. It returns false if they are not as they were. single says whether there are only commits to
 // one table at a time.
 func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult, single bool) (replaced bool, err error) {
-	_, err = repeat(ctx, "compact", func() error {
+	_, err = transaction.Repeat(ctx, "compact", func() error {
 		t, err := l.load(ctx, name)
 		if err != nil {
 			return err

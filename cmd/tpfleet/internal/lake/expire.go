@@ -13,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/folder"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 )
 
 // ErrHistory is wrapped if the catalog keeps older states of the tables itself.
@@ -30,7 +31,7 @@ func checkHistory(t *table.Table) error {
 // only those name. It returns the number of snapshots that were removed.
 func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed int, err error) {
 	for _, name := range tableNames() {
-		_, err := repeat(ctx, "expire", func() error {
+		_, err := transaction.Repeat(ctx, "expire", func() error {
 			t, err := l.load(ctx, name)
 			if err != nil {
 				return err
@@ -139,7 +140,7 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 			return err
 		}
 		if now.MetadataLocation() != t.MetadataLocation() {
-			if t = now; try == maxTries {
+			if t = now; try == transaction.MaxTries {
 				return errors.New("commits keep coming")
 			}
 			continue

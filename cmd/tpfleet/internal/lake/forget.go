@@ -4,8 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/apache/iceberg-go/table"
+
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
 
@@ -23,13 +26,16 @@ type Forgot struct {
 // why, so that nothing with the same content is added again. The old files stay until Expire and Clean remove them.
 // If the catalog commits to one table at a time, the ledger comes first, and the rows leave the tables after that.
 func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Forgot, err error) {
-	var done progress
-	all := map[string]bool{}
-	f.Tries, err = repeat(ctx, "forget", func() error {
-		tries := f.Tries
-		f = Forgot{Tries: tries}
-		return l.forget(ctx, p, why, dry, &done, &f, all)
+	done, all := newProgress(), map[string]bool{}
+	tries, err := transaction.Repeat(ctx, "forget", func() error {
+		t, err := l.ledger(ctx)
+		if err != nil || done.IsIn(t) {
+			return err
+		}
+		f, err = l.forget(ctx, t, p, why, dry, done, all)
+		return err
 	})
+	f.Tries = tries
 	if err != nil || dry {
 		return f, err
 	}
@@ -40,11 +46,7 @@ func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Fo
 }
 
 // forget tries to forget once. all gets the ids of what is forgotten, now or before.
-func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done *progress, f *Forgot, all map[string]bool) error {
-	t, err := l.ledger(ctx)
-	if err != nil {
-		return err
-	}
+func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string, dry bool, done *progress, all map[string]bool) (f Forgot, err error) {
 	c := choice{objects: map[task.Trace]bool{}, gone: work.Gone{}}
 	now := time.Now().UnixNano()
 	forget := func(e picked) error {
@@ -66,10 +68,9 @@ func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done 
 		return nil
 	}
 	if err := pick(ctx, t, p, forget); err != nil {
-		return err
+		return f, err
 	}
 	// Copies of the same content, which have no id, and what copies are of.
-	known := f.Known
 	err = eachBatch(ctx, t, entryColumns, func(b batch.Batch) error {
 		for row := range b.Rows {
 			if sum := b.Text("sha256", row); sum != "" && c.gone.Has(traceID(sum), "") {
@@ -80,31 +81,22 @@ func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done 
 		}
 		return nil
 	})
-	f.Known, f.Traces, f.Entries = known, len(c.gone), len(c.entries)
+	f.Traces, f.Entries = len(c.gone), len(c.entries)
 	if err != nil || dry {
-		return err
+		return f, err
 	}
-	if err := l.carryOut(ctx, t, &c, nil, done); err != nil {
-		return err
-	}
-	for _, made := range done.made {
-		f.Files += len(made.OldDataFiles)
-		for _, old := range made.OldDataFiles {
-			f.Rows += old.Count()
-		}
-		for _, by := range made.NewDataFiles {
-			f.Rows -= by.Count()
-		}
-	}
-	return nil
+	err = l.carryOut(ctx, t, &c, nil, done)
+	f.Rows, f.Files = c.removed.rows, c.removed.files
+	return f, err
 }
 
 // Remember removes the entries of forgotten traces from the ledger, so that their objects are new again. It returns
 // their number.
 func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) {
-	_, err = repeat(ctx, "remember", func() error {
+	done := newProgress()
+	_, err = transaction.Repeat(ctx, "remember", func() error {
 		t, err := l.ledger(ctx)
-		if err != nil {
+		if err != nil || done.IsIn(t) {
 			return err
 		}
 		c, ids := choice{objects: map[task.Trace]bool{}}, map[string]bool{}
@@ -122,7 +114,7 @@ func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) 
 			return err
 		}
 		entries = len(c.objects)
-		return l.carryOut(ctx, t, &c, nil, nil)
+		return l.carryOut(ctx, t, &c, nil, done)
 	})
 	return entries, err
 }

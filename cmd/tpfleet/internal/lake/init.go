@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/export"
 	model "github.com/tpconvert/tpconvert/model/table"
 )
@@ -302,7 +303,7 @@ func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layo
 		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full"}); err != nil {
 			return err
 		}
-		if _, err = tx.Commit(ctx); err == nil || try == maxTries {
+		if _, err = tx.Commit(ctx); err == nil || try == transaction.MaxTries {
 			return err
 		}
 	}

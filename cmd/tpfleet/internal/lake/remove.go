@@ -17,18 +17,22 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
 )
 
 // progress is what was done for a transaction that begins again: the files that were rewritten without some traces, and those that were added.
 type progress struct {
+	transaction.Name
 	mu   sync.Mutex
 	gone work.Gone
 	made map[string]table.CompactionGroupResult
 
 	added map[string]bool // files that were added by commits of their own, by URL
 }
+
+func newProgress() *progress { return &progress{Name: transaction.NewName()} }
 
 // has reports whether a file was added.
 func (r *progress) has(url string) bool {
@@ -157,7 +161,7 @@ func safeDeletes(r table.CompactionGroupResult) []iceberg.DataFile {
 }
 
 // changeLedger adds entries to the ledger and removes those of some objects.
-func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table.Table, objects map[task.Trace]bool, add array.RecordReader) error {
+func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table.Table, objects map[task.Trace]bool, add array.RecordReader, properties iceberg.Properties) error {
 	files, err := t.Scan().PlanFiles(ctx)
 	if err != nil {
 		return err
@@ -215,7 +219,7 @@ func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table
 			return err
 		}
 	}
-	return tx.ReplaceFiles(ctx, old, written, deletes, nil, table.WithoutAutoNameMapping())
+	return tx.ReplaceFiles(ctx, old, written, deletes, properties, table.WithoutAutoNameMapping())
 }
 
 // others yields the entries of other objects.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/flamegraph"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
@@ -110,6 +111,7 @@ func (f *flamegraphCommand) run(ctx context.Context, input string) error {
 	if err != nil {
 		return err
 	}
+	inputs.LimitMemory(ctx, api.Options{Memory: api.DefaultMemory})
 	p, err := f.load(ctx, input)
 	if err != nil {
 		return err

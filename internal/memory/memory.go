@@ -24,6 +24,10 @@ const (
 	// largeGrowth percent.
 	largeGrowth      = 5
 	largeGrowthBytes = 64 << 20
+	// If collecting takes more than gcShare of the CPU time, as with many pointers, the heap may grow by more than that,
+	// but by no more than mostForPointers percent.
+	gcShare         = 0.12
+	mostForPointers = 24
 )
 
 // SmallHeap is the usual Limits.Small, in bytes.
@@ -35,9 +39,10 @@ func growthAtStart(small int64) int { return int(small * 100 / (4 << 20)) }
 
 // growthFor returns the percentage by which the heap may grow before it is collected. live is the
 // latest size of the live heap, target the size to aim for with garbage, and small the size below
-// which it is not collected, all in bytes.
-func growthFor(live, target, small int64) int {
+// which it is not collected, all in bytes. With forPointers percent, collecting takes gcShare of the time.
+func growthFor(live, target, small, forPointers int64) int {
 	least := min(max(largeGrowthBytes*100/live, largeGrowth), leastGrowth)
+	least = max(least, forPointers)
 	growth := int(min(max((target-live)*100/live, least), mostGrowth))
 	toSmall := min(int((small-live)*100/live), growthAtStart(small))
 	return max(growth, toSmall)
@@ -85,6 +90,7 @@ func pace(ctx context.Context, target, small, most int64) {
 	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
 	growth, limit := growthAtStart(small), most
+	var spent collecting
 	for {
 		select {
 		case <-ctx.Done():
@@ -92,7 +98,8 @@ func pace(ctx context.Context, target, small, most int64) {
 		case <-tick.C:
 		}
 		live := max(metric("/gc/heap/live:bytes"), 1)
-		if now := growthFor(live, target, small); now != growth {
+		gc, user := seconds("/cpu/classes/gc/total:cpu-seconds"), seconds("/cpu/classes/user:cpu-seconds")
+		if now := growthFor(live, target, small, spent.growth(growth, gc, user)); now != growth {
 			growth = now
 			debug.SetGCPercent(growth)
 		}
@@ -104,6 +111,23 @@ func pace(ctx context.Context, target, small, most int64) {
 			debug.SetMemoryLimit(limit)
 		}
 	}
+}
+
+// collecting is the CPU time of collections and of everything else until now, in seconds.
+type collecting struct {
+	gc, user float64
+	wanted   float64 // percentage with which collections take gcShare of the time
+}
+
+// growth returns the percentage by which the heap has to grow so that collections take gcShare of the time, if it grows by
+// growth percent now. The time of a collection depends on what is live, so that the ratio to other work is inverse to the growth.
+func (c *collecting) growth(growth int, gc, user float64) int64 {
+	if gc > c.gc && user > c.user { // Go counts at the end of a collection
+		ratio := (gc - c.gc) / (user - c.user)
+		wanted := min(float64(growth)*ratio*(1-gcShare)/gcShare, mostForPointers)
+		*c = collecting{gc, user, (c.wanted + wanted) / 2}
+	}
+	return int64(math.Round(c.wanted))
 }
 
 // Peak returns the peak resident memory of the process, in bytes: VmHWM on Linux, and
@@ -157,6 +181,13 @@ func InUse() int64 {
 // memoryOfGo returns the memory that Go holds, in bytes.
 func memoryOfGo() int64 {
 	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
+}
+
+// seconds returns a time that the runtime measures.
+func seconds(name string) float64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Float64()
 }
 
 // metric returns a metric of the runtime.

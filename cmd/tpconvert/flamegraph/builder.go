@@ -1,13 +1,16 @@
 package flamegraph
 
 import (
+	"cmp"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/tpconvert/tpconvert/internal/paged"
 	stacks "github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
@@ -15,31 +18,41 @@ import (
 // builder builds a profile from the stacks of any number of traces. It merges what is equal in several traces.
 type builder struct {
 	profile   *profile.Profile
-	mappings  map[profile.Mapping]*profile.Mapping
-	functions map[functionName]*profile.Function
-	locations map[string]int32 // indices by a key made of all fields
+	mappings  index
+	functions index
+	locations index
 	plain     map[string]int32 // indices of locations with only a function, by its name
 	owners    map[owner]sampleLabels
-	stacks    stacks.StackTree // of indices of locations
-	samples   map[sampleKey]*profile.Sample
+	stacks    stacks.StackTree  // of indices of locations
+	labels    map[string]uint64 // their numbers, by key
+	samples   paged.Map[*profile.Sample]
 }
 
 type functionName struct{ name, file string }
 
-type sampleKey struct {
-	stack  stacks.StackNumber
-	labels string
+// index has the places of values in a list, by hashes.
+type index struct{ paged.Map[int32] }
+
+// find returns the place of a value, or -1 and the key with which to add it.
+func (x *index) find(hash uint64, is func(place int32) bool) (place int32, key uint64) {
+	for key = hash; ; key++ {
+		switch place := x.Get(key); {
+		case place == nil:
+			return -1, key
+		case is(*place):
+			return *place, key
+		}
+	}
 }
+
+var seed = maphash.MakeSeed()
 
 func newBuilder(metrics []profile.ValueType) *builder {
 	b := &builder{
-		profile:   &profile.Profile{PeriodType: &profile.ValueType{}}, // pprof cannot merge without one
-		mappings:  map[profile.Mapping]*profile.Mapping{},
-		functions: map[functionName]*profile.Function{},
-		locations: map[string]int32{},
-		plain:     map[string]int32{},
-		owners:    map[owner]sampleLabels{},
-		samples:   map[sampleKey]*profile.Sample{},
+		profile: &profile.Profile{PeriodType: &profile.ValueType{}}, // pprof cannot merge without one
+		plain:   map[string]int32{},
+		owners:  map[owner]sampleLabels{},
+		labels:  map[string]uint64{},
 	}
 	for _, t := range metrics {
 		b.profile.SampleType = append(b.profile.SampleType, &t)
@@ -74,34 +87,47 @@ func (b *builder) function(name string) int32 {
 
 // place returns the index of a location equal to l, and adds l if there is none.
 func (b *builder) place(l *profile.Location) int32 {
-	var key strings.Builder
-	fmt.Fprintf(&key, "%p %x", l.Mapping, l.Address)
+	h := maphash.Comparable(seed, struct {
+		mapping *profile.Mapping
+		address uint64
+	}{l.Mapping, l.Address})
 	for _, line := range l.Line {
-		fmt.Fprintf(&key, " %d:%d", line.Function.ID, line.Line)
+		h = maphash.Comparable(seed, struct {
+			profile.Line
+			above uint64
+		}{line, h})
 	}
-	at, ok := b.locations[key.String()]
-	if !ok {
+	at, key := b.locations.find(h, func(place int32) bool {
+		o := b.profile.Location[place]
+		return o.Mapping == l.Mapping && o.Address == l.Address && slices.Equal(o.Line, l.Line)
+	})
+	if at < 0 {
 		at = int32(len(b.profile.Location))
 		l.ID = uint64(at) + 1
 		b.profile.Location = append(b.profile.Location, l)
-		b.locations[key.String()] = at
+		b.locations.Add(key, at)
 	}
 	return at
 }
 
 // functionOf returns a function of the profile. A system name equal to the name would have pprof shorten it.
 func (b *builder) functionOf(n functionName) *profile.Function {
-	f := b.functions[n]
-	if f == nil {
-		f = &profile.Function{ID: uint64(len(b.functions)) + 1, Name: n.name, Filename: n.file}
-		if name, ok := sqlfuncs.Demangle(n.name); ok {
-			f.Name, f.SystemName = name, n.name
-		} else if n.name == "" {
-			f.Name = "(anonymous)" // as JavaScript tools call such functions
-		}
-		b.functions[n] = f
-		b.profile.Function = append(b.profile.Function, f)
+	if n.name == "" {
+		n.name = "(anonymous)" // as JavaScript tools call such functions
 	}
+	at, key := b.functions.find(maphash.Comparable(seed, n), func(place int32) bool {
+		f := b.profile.Function[place]
+		return cmp.Or(f.SystemName, f.Name) == n.name && f.Filename == n.file
+	})
+	if at >= 0 {
+		return b.profile.Function[at]
+	}
+	f := &profile.Function{ID: uint64(len(b.profile.Function)) + 1, Name: n.name, Filename: n.file}
+	if name, ok := sqlfuncs.Demangle(n.name); ok {
+		f.Name, f.SystemName = name, n.name
+	}
+	b.functions.Add(key, int32(len(b.profile.Function)))
+	b.profile.Function = append(b.profile.Function, f)
 	return f
 }
 
@@ -110,17 +136,23 @@ func (b *builder) mapping(f *frame) *profile.Mapping {
 	if f.file == "" || strings.HasPrefix(f.file, "[") && f.start == 0 && uint64(f.end) == math.MaxUint64 {
 		return nil
 	}
-	key := profile.Mapping{
-		Start: uint64(f.start), Limit: uint64(f.end), Offset: uint64(f.offset), File: f.file, BuildID: f.buildID,
+	type mapping struct {
+		start, limit, offset uint64
+		file, buildID        string
 	}
-	m := b.mappings[key]
-	if m == nil {
-		m = &key
-		b.mappings[key] = m
-		m.ID = uint64(len(b.mappings))
-		b.profile.Mapping = append(b.profile.Mapping, m)
+	m := mapping{uint64(f.start), uint64(f.end), uint64(f.offset), f.file, f.buildID}
+	at, key := b.mappings.find(maphash.Comparable(seed, m), func(place int32) bool {
+		o := b.profile.Mapping[place]
+		return mapping{o.Start, o.Limit, o.Offset, o.File, o.BuildID} == m
+	})
+	if at < 0 {
+		at = int32(len(b.profile.Mapping))
+		b.mappings.Add(key, at)
+		b.profile.Mapping = append(b.profile.Mapping, &profile.Mapping{
+			ID: uint64(at) + 1, Start: m.start, Limit: m.limit, Offset: m.offset, File: m.file, BuildID: m.buildID,
+		})
 	}
-	return m
+	return b.profile.Mapping[at]
 }
 
 // push returns the stack with a location on top of another stack.
@@ -131,16 +163,23 @@ func (b *builder) push(stack stacks.StackNumber, location int32) stacks.StackNum
 
 // add adds to the value of a stack in one metric.
 func (b *builder) add(stack stacks.StackNumber, labels sampleLabels, metric int, value int64) {
-	key := sampleKey{stack, labels.key}
-	s := b.samples[key]
-	if s == nil {
+	number, ok := b.labels[labels.key]
+	if !ok {
+		number = uint64(len(b.labels))
+		b.labels[labels.key] = number
+	}
+	key := uint64(stack)<<32 | number
+	var s *profile.Sample
+	if known := b.samples.Get(key); known != nil {
+		s = *known
+	} else {
 		s = &profile.Sample{Value: make([]int64, len(b.profile.SampleType)), Label: labels.texts, NumLabel: labels.numbers, NumUnit: labels.units}
 		for at := stack; at != stacks.EmptyStack; {
 			var location int32
 			at, location = b.stacks.Stack(at)
 			s.Location = append(s.Location, b.profile.Location[location])
 		}
-		b.samples[key] = s
+		b.samples.Add(key, s)
 		b.profile.Sample = append(b.profile.Sample, s)
 	}
 	s.Value[metric] += value

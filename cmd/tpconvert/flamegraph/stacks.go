@@ -70,7 +70,7 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 	var l frameLine
 	store := func() {
 		if len(at.lines) > 0 {
-			stacks.of(at.trace).frames[at.id] = stacks.builder.location(&at.frame)
+			stacks.of(at.trace).frames.add(at.id, stacks.builder.location(&at.frame))
 		}
 	}
 	err := r.each(ctx, `
@@ -109,7 +109,7 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 	return r.each(ctx, `SELECT `+r.traceOf("c")+`, c.id, c.parent_id, c.frame_id FROM stack_profile_callsite AS c
 		WHERE `+r.inTrace("c")+` ORDER BY 1, c.id`,
 		nil, []any{&trace, &id, &c.parent, &c.frame}, func() error {
-			stacks.of(trace).byID[id] = &callsite{parent: c.parent, frame: c.frame}
+			stacks.of(trace).byID.add(id, c)
 			return nil
 		})
 }
@@ -209,8 +209,30 @@ type traceStacks struct {
 
 // callsites are the call stacks of a trace.
 type callsites struct {
-	frames map[int64]int32 // locations by frame
-	byID   map[int64]*callsite
+	frames byID[int32] // locations
+	byID   byID[callsite]
+}
+
+// byID has values by ids, which are added in order.
+type byID[T any] struct {
+	ids    []int64
+	values []T
+}
+
+func (b *byID[T]) add(id int64, value T) {
+	b.ids, b.values = append(b.ids, id), append(b.values, value)
+}
+
+// get returns the value of an id, or nil.
+func (b *byID[T]) get(id int64) *T {
+	if id >= 0 && id < int64(len(b.ids)) && b.ids[id] == id {
+		return &b.values[id]
+	}
+	at, ok := slices.BinarySearch(b.ids, id)
+	if !ok {
+		return nil
+	}
+	return &b.values[at]
 }
 
 type callsite struct {
@@ -223,7 +245,7 @@ type callsite struct {
 func (s *traceStacks) of(trace string) *callsites {
 	c := s.traces[trace]
 	if c == nil {
-		c = &callsites{map[int64]int32{}, map[int64]*callsite{}}
+		c = &callsites{}
 		s.traces[trace] = c
 	}
 	return c
@@ -235,7 +257,7 @@ func (s *traceStacks) stack(trace string, id sql.NullInt64) (stacks.StackNumber,
 	var above []*callsite
 	stack := stacks.EmptyStack
 	for id.Valid {
-		c := all.byID[id.Int64]
+		c := all.byID.get(id.Int64)
 		if c == nil {
 			return 0, fmt.Errorf("there is no callsite %d", id.Int64)
 		}
@@ -243,17 +265,17 @@ func (s *traceStacks) stack(trace string, id sql.NullInt64) (stacks.StackNumber,
 			stack = c.stack
 			break
 		}
-		if above = append(above, c); len(above) > len(all.byID) {
+		if above = append(above, c); len(above) > len(all.byID.ids) {
 			return 0, errCycle
 		}
 		id = c.parent
 	}
 	for _, c := range slices.Backward(above) {
-		location, ok := all.frames[c.frame]
-		if !ok {
+		location := all.frames.get(c.frame)
+		if location == nil {
 			return 0, fmt.Errorf("there is no frame %d", c.frame)
 		}
-		stack = s.builder.push(stack, location)
+		stack = s.builder.push(stack, *location)
 		c.stack, c.known = stack, true
 	}
 	return stack, nil

@@ -25,7 +25,7 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Der
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test quick cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick cross unit race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
 
@@ -38,8 +38,9 @@ build: ## bin/tpconvert
 fleet: ## bin/tpfleet, a module of its own
 	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .
 
-test: lint unit race smoke ## all checks of a change
-	$(MAKE) -j2 clients conformance # clients use one core, and wait for the network
+test: lint unit race smoke conformance ## all checks of a change
+
+nightly: race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -61,6 +62,10 @@ fleet-unit: ## tests of cmd/tpfleet that need no server
 
 fleet-test: fleet-lint ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
+
+# Everything in a folder, and what makes catalogs different; engines that read the tables are left out.
+fleet-quick: fleet-lint ## the checks of cmd/tpfleet for each change
+	READERS=no GO=$(GO) .ci/fleet -run '^Test(Run|LostAnswers|NoTransactions)$$|^Test/^folder$$' -skip '^TestSpark$$|^TestCommitAfterCompact$$' $(TESTFLAGS)
 
 fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
 	.ci/fleet-airflow bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json
@@ -97,11 +102,13 @@ unit-rest:
 
 # The commands that ask by PerfettoSQL alone do the same with and without DuckDB.
 unit-pure:
-	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert
+	CGO_ENABLED=0 $(GO) test -vet=off -run '^Test(Alerts|Cases|Derive|Documented|Metric|Query|Serve|Summar|WithoutDuckDB)' $(TESTFLAGS) ./cmd/tpconvert
 
 race: ## tests of concurrent code, with the race detector
-	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
-	$(GO) test -vet=off -race -short $(TESTFLAGS) ./sort ./model/...
+	$(GO) test -vet=off -race -short $(TESTFLAGS) ./export ./internal/... ./model/... ./sort
+
+race-all: race ## the same, also of whole conversions and servers
+	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc ./sqlfuncs/dataframe ./sqlfuncs/operators
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

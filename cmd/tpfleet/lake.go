@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,6 +61,9 @@ func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *sto
 		if bare[i], err = stores.Take(fileURL(url)); err != nil {
 			return nil, nil, nil, usageError{err}
 		}
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // much of a large ledger may be read at once
 	}
 	// Other users of the machine see arguments, but not the environment.
 	properties := map[string]string{}

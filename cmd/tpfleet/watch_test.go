@@ -11,7 +11,7 @@ import (
 )
 
 // Watching adds what arrives, once, also after it was killed, and when it is told to end, it commits what is finished.
-func TestWatch(t *testing.T) { everywhere(t, testWatch) }
+func TestWatch(t *testing.T) { withLedger(t, testWatch) }
 
 func testWatch(t *testing.T, f *fleet) {
 	good, bad := traces(t)

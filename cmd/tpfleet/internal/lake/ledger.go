@@ -282,7 +282,8 @@ func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(ba
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 	}
-	_, batches, err := t.Scan(table.WithSelectedFields(columns...)).ReadTasks(ctx, files)
+	// One file at a time: else there are as many in memory as the machine has cores.
+	_, batches, err := t.Scan(table.WithSelectedFields(columns...), table.WithMaxConcurrency(1)).ReadTasks(ctx, files)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 	}

@@ -16,7 +16,6 @@ MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
-PURETESTS   ?= ^Test(Alerts|Cases|Derive|Documented|Metric|Query|Serve|Summar|WithoutDuckDB)
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Derive|Documented|Flamegraph|MCPAttacks|Metric|Parquet|ProfileTop|Query|Register|Report|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Skew|Summar|WithoutDuckDB)
@@ -26,7 +25,7 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Der
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test nightly quick cross unit unit-pure race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick cross unit race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
 
@@ -41,8 +40,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: export PURETESTS := .
-nightly: unit-pure race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -104,7 +102,7 @@ unit-rest:
 
 # The commands that ask by PerfettoSQL alone do the same with and without DuckDB.
 unit-pure:
-	CGO_ENABLED=0 $(GO) test -vet=off -run '$(PURETESTS)' -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert
+	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert
 
 race: ## tests of concurrent code, with the race detector
 	$(GO) test -vet=off -race -short $(TESTFLAGS) ./export ./internal/... ./model/... ./sort

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -94,15 +95,21 @@ func key(t table.Identifier) []any {
 }
 
 func (c *Catalog) LoadTable(ctx context.Context, t table.Identifier) (*table.Table, error) {
-	var location string
-	err := c.db.QueryRowContext(ctx, "SELECT metadata_location FROM iceberg_tables"+where, key(t)...).Scan(&location)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, catalog.ErrNoSuchTable
+	for before := ""; ; {
+		var location string
+		err := c.db.QueryRowContext(ctx, "SELECT metadata_location FROM iceberg_tables"+where, key(t)...).Scan(&location)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, catalog.ErrNoSuchTable
+		}
+		if err != nil {
+			return nil, err
+		}
+		loaded, err := table.NewFromLocation(ctx, t, location, icebergio.LoadFSFunc(nil, location), c)
+		if !errors.Is(err, fs.ErrNotExist) || location == before {
+			return loaded, err
+		}
+		before = location // later commits may have removed it since
 	}
-	if err != nil {
-		return nil, err
-	}
-	return table.NewFromLocation(ctx, t, location, icebergio.LoadFSFunc(nil, location), c)
 }
 
 func (c *Catalog) CreateTable(ctx context.Context, t table.Identifier, schema *iceberg.Schema, options ...catalog.CreateTableOpt) (*table.Table, error) {
@@ -119,7 +126,10 @@ func (c *Catalog) CreateTable(ctx context.Context, t table.Identifier, schema *i
 		return nil, err
 	}
 	if err := c.enter(ctx, t, location); err != nil {
-		return nil, errors.Join(err, os.Remove(Path(location)))
+		if !errors.As(err, new(unknown)) {
+			discard(change{after: location})
+		}
+		return nil, err
 	}
 	return c.LoadTable(ctx, t)
 }
@@ -160,38 +170,37 @@ type change struct {
 	table          table.Identifier
 	before, after  string // URLs of the metadata
 	added, removed []string
-	superfluous    []string // older metadata
+	superfluous    []string // older metadata, removed after the commit
 }
 
 // CommitTransaction carries out all commits, or none if a table is not as they require.
 func (c *Catalog) CommitTransaction(ctx context.Context, commits []table.TableCommit) (err error) {
 	changes := make([]change, len(commits))
-	defer func() {
-		if err == nil {
-			return
-		}
-		for _, of := range changes {
-			if of.after != "" {
-				_ = os.Remove(Path(of.after))
-			}
-		}
-	}()
 	for i, commit := range commits {
 		if changes[i], _, err = c.prepare(ctx, commit); err != nil {
+			discard(changes[:i]...)
 			return fmt.Errorf("%s: %w", catalog.TableNameFromIdent(commit.Identifier), err)
 		}
 	}
-	return c.apply(ctx, changes)
+	if err := c.apply(ctx, changes); err != nil {
+		return err
+	}
+	for _, of := range changes {
+		for _, file := range of.superfluous {
+			_ = os.Remove(Path(file))
+		}
+	}
+	return nil
 }
 
-// CommitTable carries out a commit.
+// CommitTable carries out a commit of iceberg-go, which removes older metadata itself.
 func (c *Catalog) CommitTable(ctx context.Context, t table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
 	done, metadata, err := c.prepare(ctx, table.TableCommit{Identifier: t, Requirements: requirements, Updates: updates})
 	if err != nil {
 		return nil, "", err
 	}
 	if err := c.apply(ctx, []change{done}); err != nil {
-		return nil, "", errors.Join(err, os.Remove(Path(done.after)))
+		return nil, "", err
 	}
 	return metadata, done.after, nil
 }
@@ -266,7 +275,14 @@ func (c *change) files(from icebergio.IO, s *table.Snapshot) error {
 	return nil
 }
 
-// apply makes changes visible, all at once. They are refused if a table is no longer as it was.
+// discard removes the metadata that were written for changes.
+func discard(changes ...change) {
+	for _, of := range changes {
+		_ = os.Remove(Path(of.after))
+	}
+}
+
+// apply makes changes visible, all at once. They are refused and discarded if a table is no longer as it was.
 func (c *Catalog) apply(ctx context.Context, changes []change) error {
 	err := c.write(ctx, func(tx *sql.Tx) error {
 		for _, of := range changes {
@@ -285,14 +301,12 @@ func (c *Catalog) apply(ctx context.Context, changes []change) error {
 		return nil
 	})
 	if err != nil {
+		if !errors.As(err, new(unknown)) {
+			discard(changes...)
+		}
 		return err
 	}
-	for _, of := range changes {
-		for _, file := range of.superfluous {
-			_ = os.Remove(Path(file)) // whoever needs it has read it
-		}
-	}
-	return c.list(ctx)
+	return c.list(context.WithoutCancel(ctx)) // it is committed
 }
 
 // write runs a transaction that other processes wait for.
@@ -304,8 +318,16 @@ func (c *Catalog) write(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if err := do(tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return unknown{err}
+	}
+	return nil
 }
+
+// unknown is the error of a transaction that may be committed.
+type unknown struct{ error }
+
+func (e unknown) Unwrap() error { return e.error }
 
 // note updates the files of a table. If another program changed the table before, they are read anew.
 func (c *Catalog) note(ctx context.Context, tx *sql.Tx, of *change) error {

@@ -1,6 +1,7 @@
 package folder_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -74,6 +75,23 @@ func TestCommitTransaction(t *testing.T) {
 		if _, err := os.Stat(folder.Path(of.MetadataLocation())); err != nil {
 			t.Error(err)
 		}
+	}
+	// The list of files cannot be written, but the commit is done.
+	late := set(names[0], "late")
+	if err := errors.Join(os.Remove(filepath.Join(root, "files.json")), os.MkdirAll(filepath.Join(root, "files.json", "in the way"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CommitTransaction(ctx, []table.TableCommit{late}); err == nil {
+		t.Error("the list was written over a folder")
+	}
+	if of, err := other.LoadTable(ctx, names[0]); err != nil || of.Properties()["p"] != "late" {
+		t.Errorf("%v, %v", of, err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "files.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := folder.Open(ctx, root, false); err != nil {
+		t.Fatal(err)
 	}
 	list, err := export.ReadLakeFiles(root)
 	if err != nil || list == nil {

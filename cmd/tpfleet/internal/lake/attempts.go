@@ -161,12 +161,15 @@ func (v *view) open(file string) string {
 var attemptName = regexp.MustCompile("^[0-9a-f]{16}-[0-9a-f]{8}$")
 
 // view returns the view of the ledger as it is now, nil if there are transactions over several tables, so that all rows count.
-func (l *Lake) view(ctx context.Context) (*view, error) {
-	ledger, err := l.ledger(ctx)
-	if err != nil || !byLedger(ledger) {
-		return nil, err
-	}
-	return l.viewOf(ctx, ledger)
+func (l *Lake) view(ctx context.Context) (v *view, err error) {
+	err = l.read(ctx, "view", func(ctx context.Context) error {
+		ledger, err := l.ledger(ctx)
+		if err == nil && byLedger(ledger) {
+			v, err = l.viewOf(ctx, ledger)
+		}
+		return err
+	})
+	return v, err
 }
 
 func (l *Lake) viewOf(ctx context.Context, ledger *table.Table) (*view, error) {

@@ -129,27 +129,29 @@ func (c *cluster) repacking(day func(string) string) work.Repacking {
 
 // days returns the days of the traces in the ledger, also of those that were added before files had them.
 func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
-	t, err := l.ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
 	of, names := map[string]string{}, map[string]string{}
-	err = eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch.Batch) error {
-		for row := range b.Rows {
-			id, converted := b.Text("trace_id", row), time.Time{}
-			if id == "" {
-				continue
-			}
-			if added := b.Number("added_unix_ns", row); added != nil {
-				converted = time.Unix(0, *added)
-			}
-			day := task.Day(converted, b.Number("start_unix_ns", row), b.Number("start_ts", row))
-			if names[day] == "" {
-				names[day] = day
-			}
-			of[strings.Clone(id)] = names[day]
+	err := l.read(ctx, "days", func(ctx context.Context) error {
+		t, err := l.ledger(ctx)
+		if err != nil {
+			return err
 		}
-		return nil
+		return eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch.Batch) error {
+			for row := range b.Rows {
+				id, converted := b.Text("trace_id", row), time.Time{}
+				if id == "" {
+					continue
+				}
+				if added := b.Number("added_unix_ns", row); added != nil {
+					converted = time.Unix(0, *added)
+				}
+				day := task.Day(converted, b.Number("start_unix_ns", row), b.Number("start_ts", row))
+				if names[day] == "" {
+					names[day] = day
+				}
+				of[strings.Clone(id)] = names[day]
+			}
+			return nil
+		})
 	})
 	return func(id string) string { return of[id] }, err
 }

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	model "github.com/tpconvert/tpconvert/model/table"
 )
@@ -83,7 +82,7 @@ func (l *Lake) collectOld(ctx context.Context, v *view, age time.Duration) (remo
 	if err != nil {
 		return r, err
 	}
-	_, err = transaction.Repeat(ctx, "collect", func() error {
+	_, err = l.repeat(ctx, "collect", func(ctx context.Context) error {
 		ledger, err := l.ledger(ctx)
 		if err != nil {
 			return err
@@ -175,13 +174,13 @@ func (l *Lake) eachOpen(ctx context.Context, v *view, do func(t *table.Table, f 
 	})
 }
 
-// eachTable calls do with the names of all tables but the ledger.
+// eachTable calls do with the names of all tables but the ledger, again if others change the table meanwhile.
 func (l *Lake) eachTable(ctx context.Context, do func(ctx context.Context, name string) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, name := range tableNames()[1:] {
 		group.Go(func() error {
-			if err := do(ctx, name); err != nil {
+			if err := l.read(ctx, name, func(ctx context.Context) error { return do(ctx, name) }); err != nil {
 				return fmt.Errorf("table %s: %w", name, err)
 			}
 			return nil
@@ -196,14 +195,14 @@ func (l *Lake) eachTable(ctx context.Context, do func(ctx context.Context, name 
 // abandoned: so that commit fails, and all later ones leave it out.
 func (l *Lake) collect(ctx context.Context, attempts, traces map[string]bool) (total removed, err error) {
 	abandon := newProgress()
-	if _, err := transaction.Repeat(ctx, "abandon", func() error { return l.abandon(ctx, attempts, abandon) }); err != nil {
+	if _, err := l.repeat(ctx, "abandon", func(ctx context.Context) error { return l.abandon(ctx, attempts, abandon) }); err != nil {
 		return total, err
 	}
 	var mu sync.Mutex
 	err = l.eachTable(ctx, func(ctx context.Context, name string) error {
 		var r removed
 		done := newProgress()
-		_, err := transaction.Repeat(ctx, "collect", func() error {
+		_, err := l.repeat(ctx, "collect", func(ctx context.Context) error {
 			t, err := l.load(ctx, name)
 			if err != nil || t.CurrentSnapshot() == nil || done.IsIn(t) {
 				return err

@@ -48,7 +48,7 @@ type Account struct {
 // whether the transaction succeeded, Commit begins again from the ledger.
 func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
 	lost, done := map[string]bool{}, newProgress()
-	tries, err := transaction.Repeat(ctx, "commit", func() error {
+	tries, err := l.repeat(ctx, "commit", func(ctx context.Context) error {
 		t, err := l.ledger(ctx)
 		if err != nil || done.IsIn(t) {
 			return err

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
 
@@ -63,7 +62,8 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	days := sync.OnceValues(func() (func(string) string, error) { return l.days(ctx) })
 	for _, name := range tableNames() {
 		group.Go(func() error {
-			c, err := l.compact(ctx, name, o, days, v)
+			var c Compacted
+			err := l.read(ctx, "compact", func(ctx context.Context) error { return l.compact(ctx, name, o, days, v, &c) })
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -84,14 +84,14 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	return total, errors.Join(failed...)
 }
 
-func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days func() (func(string) string, error), v *view) (c Compacted, err error) {
+func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days func() (func(string) string, error), v *view, c *Compacted) error {
 	t, err := l.load(ctx, name)
 	if err != nil || t.CurrentSnapshot() == nil {
-		return c, err
+		return err
 	}
 	files, err := t.Scan().PlanFiles(ctx)
 	if err != nil {
-		return c, err
+		return err
 	}
 	if v != nil {
 		// A commit to come looks for the files that its attempt wrote.
@@ -130,7 +130,7 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days 
 				})
 			}
 		}
-		return c, err
+		return err
 	}
 	for _, cluster := range o.clusters(t, files) {
 		err := change(cluster.files, func() (r table.CompactionGroupResult, err error) {
@@ -143,10 +143,10 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days 
 			return l.rewrite(ctx, t, name, cluster.files, o.TempDir, cluster.repacking(day))
 		})
 		if err != nil {
-			return c, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // rewrite writes the rows of some files, less those that are deleted, to new files.
@@ -198,7 +198,7 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 // replace replaces files in a table. It returns false if they are not as they were. single says whether there are only commits to
 // one table at a time.
 func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult, single bool) (replaced bool, err error) {
-	_, err = transaction.Repeat(ctx, "compact", func() error {
+	_, err = l.repeat(ctx, "compact", func(ctx context.Context) error {
 		t, err := l.load(ctx, name)
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func checkHistory(t *table.Table) error {
 // only those name. It returns the number of snapshots that were removed.
 func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed int, err error) {
 	for _, name := range tableNames() {
-		_, err := transaction.Repeat(ctx, "expire", func() error {
+		_, err := l.repeat(ctx, "expire", func(ctx context.Context) error {
 			t, err := l.load(ctx, name)
 			if err != nil {
 				return err
@@ -113,11 +113,13 @@ func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, fo
 const dataName, metadataName = "data", "metadata"
 
 func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
-	t, err := l.load(ctx, name)
-	if err != nil {
-		return err
-	}
-	for try := 1; ; try++ {
+	place := func(t *table.Table) string { return strings.TrimSuffix(t.Location(), "/") + "/" + part }
+	var t *table.Table
+	var plan table.OrphanCleanupPlan
+	err := l.read(ctx, "gc", func(ctx context.Context) (err error) {
+		if t, err = l.load(ctx, name); err != nil {
+			return err
+		}
 		if err := checkHistory(t); err != nil {
 			if !force {
 				return err
@@ -126,8 +128,7 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 				return nil // the catalog's own
 			}
 		}
-		place := strings.TrimSuffix(t.Location(), "/") + "/" + part
-		plan, err := t.PlanOrphanFiles(ctx, table.WithLocation(place), table.WithFilesOlderThan(age))
+		plan, err = t.PlanOrphanFiles(ctx, table.WithLocation(place(t)), table.WithFilesOlderThan(age))
 		if errors.Is(err, fs.ErrNotExist) && noFiles(t) {
 			return nil // there is no folder
 		}
@@ -136,28 +137,26 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 		}
 		// A commit after the list was made may have added old files.
 		now, err := l.load(ctx, name)
-		if err != nil {
-			return err
-		}
-		if now.MetadataLocation() != t.MetadataLocation() {
-			if t = now; try == transaction.MaxTries {
-				return errors.New("commits keep coming")
-			}
-			continue
-		}
-		for _, f := range plan.OrphanFiles() {
-			if !strings.HasPrefix(f.Path, place+"/") && !strings.HasPrefix(f.Path, folder.Path(place)+"/") {
-				return fmt.Errorf("%s is not in the table's folder", f.Path)
-			}
-			found(f.Path)
-			total.Files++
-			total.Bytes += f.SizeBytes
-		}
-		if !dry && len(plan.Files()) > 0 {
-			_, err = t.ExecuteOrphanCleanup(ctx, plan)
+		if err == nil && now.MetadataLocation() != t.MetadataLocation() {
+			err = transaction.Again(errors.New("commits keep coming"))
 		}
 		return err
+	})
+	if err != nil {
+		return err
 	}
+	for _, f := range plan.OrphanFiles() {
+		if !strings.HasPrefix(f.Path, place(t)+"/") && !strings.HasPrefix(f.Path, folder.Path(place(t))+"/") {
+			return fmt.Errorf("%s is not in the table's folder", f.Path)
+		}
+		found(f.Path)
+		total.Files++
+		total.Bytes += f.SizeBytes
+	}
+	if !dry && len(plan.Files()) > 0 {
+		_, err = t.ExecuteOrphanCleanup(ctx, plan)
+	}
+	return err
 }
 
 // noFiles reports whether a table has no data files.

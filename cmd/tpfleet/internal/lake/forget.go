@@ -8,7 +8,6 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
 
@@ -27,7 +26,7 @@ type Forgot struct {
 // If the catalog commits to one table at a time, the ledger comes first, and the rows leave the tables after that.
 func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Forgot, err error) {
 	done, all := newProgress(), map[string]bool{}
-	tries, err := transaction.Repeat(ctx, "forget", func() error {
+	tries, err := l.repeat(ctx, "forget", func(ctx context.Context) error {
 		t, err := l.ledger(ctx)
 		if err != nil || done.IsIn(t) {
 			return err
@@ -94,7 +93,7 @@ func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string,
 // their number.
 func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) {
 	done := newProgress()
-	_, err = transaction.Repeat(ctx, "remember", func() error {
+	_, err = l.repeat(ctx, "remember", func(ctx context.Context) error {
 		t, err := l.ledger(ctx)
 		if err != nil || done.IsIn(t) {
 			return err

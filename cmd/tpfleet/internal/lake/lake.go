@@ -116,6 +116,9 @@ func (l *Lake) load(ctx context.Context, name string) (*table.Table, error) {
 	if errors.Is(err, catalog.ErrNoSuchTable) {
 		return nil, fmt.Errorf("there is no table %s: run \"tpfleet init\" first", strings.Join(l.identifier(name), "."))
 	}
+	if err == nil {
+		note(ctx, name, t.MetadataLocation())
+	}
 	return t, err
 }
 

@@ -225,11 +225,7 @@ func (g *Ledger) add(e *entry) {
 }
 
 // Ledger reads what the ledger knows of the objects of traces.
-func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (*Ledger, error) {
-	t, err := l.load(ctx, task.Ledger)
-	if err != nil {
-		return nil, err
-	}
+func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (ledger *Ledger, err error) {
 	w, least, greatest := newWanted(), "", ""
 	for i, trace := range traces {
 		w.urls[trace.URL] = true
@@ -240,7 +236,14 @@ func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (*Ledger, error)
 	}
 	// The traces of a day have neighbouring URLs in most stores, and so have those of a file of the ledger.
 	url := iceberg.Reference("url")
-	return readLedger(ctx, t, w, iceberg.NewAnd(iceberg.GreaterThanEqual(url, least), iceberg.LessThanEqual(url, greatest)))
+	err = l.read(ctx, "plan", func(ctx context.Context) error {
+		t, err := l.load(ctx, task.Ledger)
+		if err == nil {
+			ledger, err = readLedger(ctx, t, w, iceberg.NewAnd(iceberg.GreaterThanEqual(url, least), iceberg.LessThanEqual(url, greatest)))
+		}
+		return err
+	})
+	return ledger, err
 }
 
 // ledgerRead are the columns that are read.

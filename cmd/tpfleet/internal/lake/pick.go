@@ -115,18 +115,21 @@ type Tried struct {
 
 // Tried returns the traces that are picked, except for copies and those that are forgotten.
 func (l *Lake) Tried(ctx context.Context, p Picked) (traces []Tried, err error) {
-	t, err := l.ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = pick(ctx, t, p, func(e picked) error {
-		switch e.status {
-		case task.Bad:
-			traces = append(traces, Tried{Trace: e.Trace})
-		case task.OK:
-			traces = append(traces, Tried{e.Trace, e.TraceID, e.task})
+	err = l.read(ctx, "pick", func(ctx context.Context) error {
+		traces = nil
+		t, err := l.ledger(ctx)
+		if err != nil {
+			return err
 		}
-		return nil
+		return pick(ctx, t, p, func(e picked) error {
+			switch e.status {
+			case task.Bad:
+				traces = append(traces, Tried{Trace: e.Trace})
+			case task.OK:
+				traces = append(traces, Tried{e.Trace, e.TraceID, e.task})
+			}
+			return nil
+		})
 	})
 	return traces, err
 }

@@ -61,10 +61,14 @@ type TableStatus struct {
 
 // Status counts the entries of the ledger, and what the tables hold and lack.
 func (l *Lake) Status(ctx context.Context) (s Status, err error) {
-	if err := l.countTraces(ctx, &s); err != nil {
-		return s, err
-	}
-	if err := l.lost(ctx, &s); err != nil {
+	err = l.read(ctx, "status", func(ctx context.Context) error {
+		s = Status{}
+		if err := l.countTraces(ctx, &s); err != nil {
+			return err
+		}
+		return l.lost(ctx, &s)
+	})
+	if err != nil {
 		return s, err
 	}
 	var mu sync.Mutex
@@ -222,13 +226,17 @@ func tableNames() []string {
 
 // Files returns the URLs of a table's data files that may have rows for which all filters are true.
 func (l *Lake) Files(ctx context.Context, name string, filters ...iceberg.BooleanExpression) (urls []string, err error) {
-	t, err := l.load(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := planFiles(ctx, t, filters...)
-	for _, task := range tasks {
-		urls = append(urls, task.File.FilePath())
-	}
+	err = l.read(ctx, "files", func(ctx context.Context) error {
+		t, err := l.load(ctx, name)
+		if err != nil {
+			return err
+		}
+		urls = nil
+		tasks, err := planFiles(ctx, t, filters...)
+		for _, task := range tasks {
+			urls = append(urls, task.File.FilePath())
+		}
+		return err
+	})
 	return urls, err
 }

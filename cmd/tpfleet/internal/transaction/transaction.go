@@ -24,6 +24,11 @@ const MaxTries = 60
 func Repeat(ctx context.Context, operation string, try func() error) (tries int, err error) {
 	begun := time.Now()
 	defer func() { telemetry.Commit(ctx, operation, begun, tries, err) }()
+	return Read(ctx, operation, try)
+}
+
+// Read is Repeat for what changes nothing, and is not measured.
+func Read(ctx context.Context, operation string, try func() error) (tries int, err error) {
 	for n := 1; ; n++ {
 		err := try()
 		var again again
@@ -34,7 +39,7 @@ func Repeat(ctx context.Context, operation string, try func() error) (tries int,
 			return n, fmt.Errorf("%s, after %d tries: %w", operation, n, again.error)
 		}
 		wait := time.Duration(mathrand.Int64N(int64(min(n, 10)) * int64(200*time.Millisecond)))
-		slog.WarnContext(ctx, "beginning the transaction again", "operation", operation, "try", n, "after", wait, "error", err)
+		slog.WarnContext(ctx, "beginning again", "operation", operation, "try", n, "after", wait, "error", err)
 		select {
 		case <-ctx.Done():
 			return n, errors.Join(ctx.Err(), err)

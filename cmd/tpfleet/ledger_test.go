@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,30 +16,22 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
-// invented returns a result of traces that do not exist, whose URLs begin with prefix, and numbers with first.
-func invented(prefix string, first, traces int) task.Result {
-	r := task.Result{Task: fmt.Sprintf("%016x", first), Attempt: "00000000"}
-	for n := first; n < first+traces; n++ {
-		digest := sha256.Sum256([]byte(fmt.Sprint(n)))
-		sum, at := hex.EncodeToString(digest[:]), int64(n)
-		r.Traces = append(r.Traces, task.Outcome{
-			Trace:  task.Trace{URL: fmt.Sprintf("%sdevice-%08d.pftrace", prefix, n), Bytes: at, ETag: sum[:32]},
-			Status: task.OK, TraceID: "t_" + sum[:16], SHA256: sum, Format: "perfetto", Start: &at, End: &at, Version: "v1",
-		})
+// size returns a number of the environment, or a small one.
+func size(t *testing.T, variable string, small int) int {
+	t.Helper()
+	text, there := os.LookupEnv(variable)
+	if !there {
+		return small
 	}
-	return r
-}
-
-// ledgerSize returns the number of traces in a large ledger. The target is 10,000,000, which takes minutes and 4 GB of disk to make.
-func ledgerSize() int {
-	n, err := strconv.Atoi(os.Getenv("FLEET_LEDGER"))
+	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 100_000
+		t.Fatalf("%s: %v", variable, err)
 	}
 	return n
 }
 
 // A commit of 1,000 traces into a large ledger takes little more than one into an empty ledger, and a plan of 100,000 little memory.
+// FLEET_LEDGER is the number of traces in it: the bar is at 10,000,000, which take minutes and 2 GB of disk.
 func TestLargeLedger(t *testing.T) { everywhere(t, testLargeLedger) }
 
 // peakMemory returns the most memory that a process had, in MiB, or 0. Its resource usage counts what this process had when it
@@ -96,31 +86,10 @@ func planLarge(t *testing.T, f *fleet, dir string, n, apart int) {
 }
 
 func testLargeLedger(t *testing.T, f *fleet) {
-	l, stores := f.lake(t.Context(), t), f.stores(t)
-	dir := t.TempDir()
-	prefix := "file://" + dir + "/"
-	any := filepath.Join(t.TempDir(), "any")
-	if err := os.WriteFile(any, []byte("A commit does not read files."), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	url, err := l.Layout(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := stores.Read(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layout := lines[task.Layout](t, string(text))[0]
+	v := newInventor(t, f)
+	l, prefix := v.lake, v.prefix
 	add := func(first int) time.Duration {
-		r := invented(prefix, first, 1000)
-		for name, place := range layout.Tables {
-			file := task.File{Table: name, URL: place.Location + "/data/" + r.Name() + ".parquet", Rows: 1, Bytes: 29}
-			if err := stores.Put(t.Context(), file.URL, any); err != nil {
-				t.Fatal(err)
-			}
-			r.Files = append(r.Files, file)
-		}
+		r := v.result(t, first, 1000)
 		begun := time.Now()
 		if a, err := l.Commit(t.Context(), []task.Result{r}); err != nil || a.OK != 1000 {
 			t.Fatalf("%+v, %v", a, err)
@@ -136,10 +105,11 @@ func testLargeLedger(t *testing.T, f *fleet) {
 	if after, err := l.Files(t.Context(), task.Ledger, iceberg.EqualTo(iceberg.Reference("url"), prefix+"device-00001000.pftrace")); err != nil || len(after) != 0 {
 		t.Errorf("another one may be in %q, %v", after, err)
 	}
-	size, last := ledgerSize(), task.Trace{}
-	for next := 1000; next < size; {
+	traces, last := size(t, "FLEET_LEDGER", 100_000), task.Trace{}
+	tasks := max(200, traces/50_000) // in a commit, each of which reads the ledger
+	for next := 1000; next < traces; {
 		var many []task.Result
-		for ; next < size && len(many) < 200; next += 1000 {
+		for ; next < traces && len(many) < tasks; next += 1000 {
 			many = append(many, invented(prefix, next, 1000))
 		}
 		if a, err := l.Commit(t.Context(), many); err != nil || a.OK != 1000*len(many) {
@@ -153,11 +123,12 @@ func testLargeLedger(t *testing.T, f *fleet) {
 		t.Fatalf("%v", err)
 	}
 	reading := time.Since(begun)
-	large := add(size)
-	t.Logf("%d tables: %v into an empty ledger, %v into one of %d traces, which takes %v to read", len(layout.Tables)+1, small, large, size, reading)
+	large := add(traces)
+	t.Logf("%d tables: %v into an empty ledger, %v into one of %d traces, which takes %v to read", len(v.layout.Tables)+1, small, large, traces, reading)
 	if f.folder != "" {
-		planLarge(t, f, dir, size/100, 100)
-		planLarge(t, f, dir, size/100, 1)
+		planned := min(traces/100, 100_000)
+		planLarge(t, f, v.dir, planned, traces/planned)
+		planLarge(t, f, v.dir, planned, 1)
 	}
 	if large > time.Minute || large > 4*small+4*reading {
 		t.Error("a commit into a large ledger takes too long")

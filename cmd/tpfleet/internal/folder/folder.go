@@ -33,11 +33,20 @@ import (
 // notes the files of each table, which export.LakeFiles lists for those who read no Iceberg.
 type Catalog struct {
 	db   *sql.DB
-	root string // URL of the folder
+	turn *sql.DB // whose lock is the turn of a transaction
+	root string  // URL of the folder
 }
 
 // catalogName is what the catalog calls itself in its tables.
 const catalogName = "lake"
+
+// turnName is a database without tables.
+const turnName = ".turn.db"
+
+// open opens a database. Each process waits for the others, and begins only what it can write.
+func open(file string) (*sql.DB, error) {
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file), RawQuery: "_pragma=busy_timeout(60000)&_txlock=immediate"}).String())
+}
 
 // Open opens the catalog in a folder, which it creates if create is set.
 func Open(ctx context.Context, folder string, create bool) (*Catalog, error) {
@@ -57,8 +66,11 @@ func Open(ctx context.Context, folder string, create bool) (*Catalog, error) {
 	} else if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("there is no lake in %s: run \"tpfleet init %s\" first", folder, folder)
 	}
-	// Processes take turns: each waits for the others, and begins only what it can write.
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file), RawQuery: "_pragma=busy_timeout(60000)&_txlock=immediate"}).String())
+	db, err := open(file)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := open(filepath.Join(folder, turnName))
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +85,9 @@ func Open(ctx context.Context, folder string, create bool) (*Catalog, error) {
 		CREATE TABLE IF NOT EXISTS tpfleet_state (table_name TEXT PRIMARY KEY, metadata_location TEXT NOT NULL);
 		CREATE TABLE IF NOT EXISTS tpfleet_file (table_name TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (table_name, url)) WITHOUT ROWID`)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close(), turn.Close())
 	}
-	c := &Catalog{db, fileScheme + filepath.ToSlash(folder)}
+	c := &Catalog{db, turn, fileScheme + filepath.ToSlash(folder)}
 	if create {
 		return c, c.refresh(ctx)
 	}
@@ -171,6 +183,15 @@ type change struct {
 	before, after  string // URLs of the metadata
 	added, removed []string
 	superfluous    []string // older metadata, removed after the commit
+}
+
+// Turn waits until no other transaction has the turn, a minute at most, because that one may be frozen. What it returns ends the turn.
+func (c *Catalog) Turn(ctx context.Context) (end func()) {
+	tx, err := c.turn.BeginTx(ctx, nil)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = tx.Rollback() }
 }
 
 // CommitTransaction carries out all commits, or none if a table is not as they require.

@@ -30,6 +30,7 @@ func Repeat(ctx context.Context, operation string, try func() error) (tries int,
 // Read is Repeat for what changes nothing, and is not measured.
 func Read(ctx context.Context, operation string, try func() error) (tries int, err error) {
 	for n := 1; ; n++ {
+		tried := time.Now()
 		err := try()
 		var again again
 		if err == nil || !errors.As(err, &again) {
@@ -38,7 +39,8 @@ func Read(ctx context.Context, operation string, try func() error) (tries int, e
 		if n == MaxTries {
 			return n, fmt.Errorf("%s, after %d tries: %w", operation, n, again.error)
 		}
-		wait := time.Duration(mathrand.Int64N(int64(min(n, 10)) * int64(200*time.Millisecond)))
+		// The more rivals, and the longer their tries, the longer the wait.
+		wait := time.Duration(mathrand.Int64N(int64(min(n, 10)) * int64(max(200*time.Millisecond, time.Since(tried)))))
 		slog.WarnContext(ctx, "beginning again", "operation", operation, "try", n, "after", wait, "error", err)
 		select {
 		case <-ctx.Done():

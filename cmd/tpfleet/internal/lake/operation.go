@@ -29,8 +29,8 @@ func note(ctx context.Context, name, metadata string) {
 
 // movable makes a function of one that reads tables, for transaction.Repeat. Others may remove the files of an old state while it
 // reads them, and each store has its own error for that: if do fails and a table has changed since do loaded it, do begins again.
-func (l *Lake) movable(ctx context.Context, do func(ctx context.Context) error) func() error {
-	return func() error {
+func (l *Lake) movable(do func(ctx context.Context) error) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		s := &states{tables: map[string]string{}}
 		err := do(context.WithValue(ctx, statesKey{}, s))
 		if err == nil || ctx.Err() != nil {
@@ -48,13 +48,31 @@ func (l *Lake) movable(ctx context.Context, do func(ctx context.Context) error) 
 	}
 }
 
-// repeat repeats a transaction.
+// turns is a catalog whose transactions can take turns. Without that, each of many that begin at once begins again as often as
+// there are others.
+type turns interface {
+	// Turn waits for the turn of this one, for some time at most, and returns what ends it.
+	Turn(ctx context.Context) (end func())
+}
+
+type turnKey struct{}
+
+// repeat repeats a transaction. The transactions in it are part of its turn.
 func (l *Lake) repeat(ctx context.Context, operation string, try func(ctx context.Context) error) (tries int, err error) {
-	return transaction.Repeat(ctx, operation, l.movable(ctx, try))
+	try = l.movable(try)
+	return transaction.Repeat(ctx, operation, func() error {
+		c, there := l.catalog.(turns)
+		if !there || ctx.Value(turnKey{}) != nil {
+			return try(ctx)
+		}
+		defer c.Turn(ctx)()
+		return try(context.WithValue(ctx, turnKey{}, true))
+	})
 }
 
 // read reads tables.
 func (l *Lake) read(ctx context.Context, operation string, do func(ctx context.Context) error) error {
-	_, err := transaction.Read(ctx, operation, l.movable(ctx, do))
+	do = l.movable(do)
+	_, err := transaction.Read(ctx, operation, func() error { return do(ctx) })
 	return err
 }

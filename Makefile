@@ -16,7 +16,6 @@ MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
-TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Derive|Documented|Flamegraph|MCPAttacks|Metric|Parquet|ProfileTop|Query|Register|Report|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Skew|Summar|WithoutDuckDB)
 
@@ -25,7 +24,7 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Der
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test nightly quick cross unit race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick cross unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
 
@@ -40,7 +39,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -71,7 +70,7 @@ fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
 	.ci/fleet-airflow bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json
 
 # Tests compare with independent tools on the recordings there, if there are some.
-unit unit-traces: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance))
+unit coverage: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance))
 
 generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
 	$(GO) generate ./...
@@ -88,24 +87,24 @@ changelog: ## the changes that are not released yet; with VERSION=1.2.0 collect 
 fmt: ## format the code
 	gofmt -w .
 
-unit: ## tests, also of the build without a C compiler, and how much of ingest/proto those of whole traces cover
-	@mkdir -p bin
+unit: ## tests, also of the build without a C compiler
 	$(GO) build ./... # two commands at once would each compile what they share
-	$(MAKE) -j2 unit-traces unit-rest unit-pure
-	.ci/coverage bin/coverage 85 60
+	$(MAKE) -j2 unit-all unit-pure
 
-unit-traces:
-	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage $(TRACETESTS)
-
-unit-rest:
-	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
+unit-all:
+	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) ./...
 
 # The commands that ask by PerfettoSQL alone do the same with and without DuckDB.
 unit-pure:
 	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert
 
+coverage: ## how much of ingest/proto the tests of whole traces run
+	@mkdir -p bin
+	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage ./cmd/tpconvert ./ingest ./ingest/proto/...
+	.ci/coverage bin/coverage 85 60
+
 race: ## tests of concurrent code, with the race detector
-	$(GO) test -vet=off -race -short $(TESTFLAGS) ./export ./internal/... ./model/... ./sort
+	$(GO) test -vet=off -race -short $(TESTFLAGS) $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./export ./internal/... ./model/... ./sort) # others would be compiled in vain
 
 race-all: race ## the same, also of whole conversions and servers
 	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc ./sqlfuncs/dataframe ./sqlfuncs/operators

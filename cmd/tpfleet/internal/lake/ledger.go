@@ -226,20 +226,14 @@ func (g *Ledger) add(e *entry) {
 
 // Ledger reads what the ledger knows of the objects of traces.
 func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (ledger *Ledger, err error) {
-	w, least, greatest := newWanted(), "", ""
-	for i, trace := range traces {
+	w := newWanted()
+	for _, trace := range traces {
 		w.urls[trace.URL] = true
-		if i == 0 || trace.URL < least {
-			least = trace.URL
-		}
-		greatest = max(greatest, trace.URL)
 	}
-	// The traces of a day have neighbouring URLs in most stores, and so have those of a file of the ledger.
-	url := iceberg.Reference("url")
 	err = l.read(ctx, "plan", func(ctx context.Context) error {
 		t, err := l.load(ctx, task.Ledger)
 		if err == nil {
-			ledger, err = readLedger(ctx, t, w, iceberg.NewAnd(iceberg.GreaterThanEqual(url, least), iceberg.LessThanEqual(url, greatest)))
+			ledger, err = readLedger(ctx, t, w)
 		}
 		return err
 	})
@@ -249,16 +243,74 @@ func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (ledger *Ledger,
 // ledgerRead are the columns that are read.
 var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "converter_version", "task", "added_unix_ns"}
 
-// readLedger reads the files of the ledger that may have rows for which the filter, if any, is true.
-func readLedger(ctx context.Context, t *table.Table, w wanted, filter ...iceberg.BooleanExpression) (*Ledger, error) {
+// readLedger reads what the ledger says of the wanted traces.
+func readLedger(ctx context.Context, t *table.Table, w wanted) (*Ledger, error) {
 	g, columns := newLedger(), ledgerRead
-	if byLedger(t) {
-		columns = append(slices.Clone(columns), export.TraceAttemptColumn)
-	}
-	return g, eachBatch(ctx, t, columns, func(b batch.Batch) error {
+	read := func(b batch.Batch) error {
 		g.read(b, w)
 		return nil
-	}, filter...)
+	}
+	if len(w.attempts) > 0 && byLedger(t) { // an attempt can be in any file
+		return g, eachBatch(ctx, t, append(slices.Clone(columns), export.TraceAttemptColumn), read)
+	}
+	files, err := planFiles(ctx, t, w.between())
+	if err == nil && len(w.ids) > 0 {
+		files, err = withIDs(ctx, t, files, w.ids)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
+	}
+	return g, eachBatchOf(ctx, t, files, columns, read)
+}
+
+// between is true for the URLs from the least to the greatest wanted one. The traces of a day have neighbouring URLs in most
+// stores, and so have those of a file of the ledger.
+func (w wanted) between() iceberg.BooleanExpression {
+	least, greatest, first := "", "", true
+	for url := range w.urls {
+		if first || url < least {
+			least = url
+		}
+		greatest, first = max(greatest, url), false
+	}
+	url := iceberg.Reference("url")
+	return iceberg.NewAnd(iceberg.GreaterThanEqual(url, least), iceberg.LessThanEqual(url, greatest))
+}
+
+// smallFile is the size of a file of the ledger, in bytes, that is read at once instead of its column of ids first.
+const smallFile = 1 << 20
+
+// withIDs adds the files to some of the ledger's that have traces with these ids: the same content may be anywhere.
+func withIDs(ctx context.Context, t *table.Table, some []table.FileScanTask, ids map[string]bool) ([]table.FileScanTask, error) {
+	known := map[string]bool{}
+	for _, f := range some {
+		known[f.File.FilePath()] = true
+	}
+	all, err := planFiles(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if known[f.File.FilePath()] {
+			continue
+		}
+		there := f.File.FileSizeBytes() < smallFile
+		if !there {
+			err = eachBatchOf(ctx, t, []table.FileScanTask{f}, []string{"trace_id"}, func(b batch.Batch) error {
+				for row := 0; row < b.Rows && !there; row++ {
+					there = ids[b.Text("trace_id", row)]
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			some = append(some, f)
+		}
+	}
+	return some, nil
 }
 
 // planFiles returns the files of a table that may have rows for which all filters are true.
@@ -276,14 +328,19 @@ func planFiles(ctx context.Context, t *table.Table, filters ...iceberg.BooleanEx
 
 // eachBatch calls do with columns of the ledger or of another table, of the files that planFiles returns.
 func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch.Batch) error, filters ...iceberg.BooleanExpression) error {
+	files, err := planFiles(ctx, t, filters...)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
+	}
+	return eachBatchOf(ctx, t, files, columns, do)
+}
+
+// eachBatchOf is eachBatch for some files.
+func eachBatchOf(ctx context.Context, t *table.Table, files []table.FileScanTask, columns []string, do func(batch.Batch) error) error {
 	for _, name := range columns {
 		if _, there := t.Schema().FindFieldByName(name); !there {
 			return errIncomplete
 		}
-	}
-	files, err := planFiles(ctx, t, filters...)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 	}
 	// One file at a time: else there are as many in memory as the machine has cores.
 	_, batches, err := t.Scan(table.WithSelectedFields(columns...), table.WithMaxConcurrency(1)).ReadTasks(ctx, files)

@@ -16,6 +16,8 @@ import (
 	"github.com/apache/iceberg-go/table/compaction"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/cluster"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
@@ -132,21 +134,50 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days 
 		}
 		return err
 	}
-	for _, cluster := range o.clusters(t, files) {
-		err := change(cluster.files, func() (r table.CompactionGroupResult, err error) {
+	for _, group := range cluster.Of(t, files, o.Target, o.Files) {
+		err := change(group.Files, func() (r table.CompactionGroupResult, err error) {
 			var day func(string) string
-			if cluster.undated {
+			if group.Undated {
 				if day, err = days(); err != nil {
 					return r, err
 				}
 			}
-			return l.rewrite(ctx, t, name, cluster.files, o.TempDir, cluster.repacking(day))
+			return l.rewrite(ctx, t, name, group.Files, o.TempDir, group.Repacking(day))
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// days returns the days of the traces in the ledger, also of those that were added before files had them.
+func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
+	of, names := map[string]string{}, map[string]string{}
+	err := l.read(ctx, "days", func(ctx context.Context) error {
+		t, err := l.ledger(ctx)
+		if err != nil {
+			return err
+		}
+		return eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch.Batch) error {
+			for row := range b.Rows {
+				id, converted := b.Text("trace_id", row), time.Time{}
+				if id == "" {
+					continue
+				}
+				if added := b.Number("added_unix_ns", row); added != nil {
+					converted = time.Unix(0, *added)
+				}
+				day := task.Day(converted, b.Number("start_unix_ns", row), b.Number("start_ts", row))
+				if names[day] == "" {
+					names[day] = day
+				}
+				of[strings.Clone(id)] = names[day]
+			}
+			return nil
+		})
+	})
+	return func(id string) string { return of[id] }, err
 }
 
 // rewrite writes the rows of some files, less those that are deleted, to new files.

@@ -1,16 +1,13 @@
-package lake
+// Package cluster selects the files of a table that become fewer ones, sorted by day and trace_id.
+package cluster
 
 import (
-	"context"
 	"encoding/hex"
 	"strings"
-	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
 )
@@ -19,16 +16,17 @@ import (
 // least, for each as much data, of which a trace is in one.
 const mostTargets = 16
 
-// cluster is a set of files that become one, or several with their own ranges of trace_id.
-type cluster struct {
-	files   []table.FileScanTask
+// Cluster is a set of files that become one, or several with their own ranges of trace_id.
+type Cluster struct {
+	Files   []table.FileScanTask
+	Undated bool // rows lack their day
 	parts   int  // of each day
-	undated bool // rows lack their day
 }
 
-// clusters selects the files of a table that are rewritten: those without a day or of several days, with small ones of the same
-// days; small ones of another day; and of the same day those that have traces of nearly all ids.
-func (o *CompactOptions) clusters(t *table.Table, files []table.FileScanTask) (all []cluster) {
+// Of selects the files of a table that are rewritten: those without a day or of several days, with small ones of the same
+// days; small ones of another day; and of the same day those that have traces of nearly all ids. target is the size of the new
+// files in bytes; files of 3/4 of it are left alone. number is the least of files that become one.
+func Of(t *table.Table, files []table.FileScanTask, target int64, number int) (all []Cluster) {
 	id, _ := t.Schema().FindFieldByName("trace_id")
 	day, _ := t.Schema().FindFieldByName(export.TraceDayColumn)
 	kinds := map[string][]table.FileScanTask{} // "" is that of mixed files
@@ -43,9 +41,9 @@ func (o *CompactOptions) clusters(t *table.Table, files []table.FileScanTask) (a
 		kind := oneDay(f.File, day.ID)
 		switch {
 		case kind == "": // all of them
-		case f.File.FileSizeBytes() < o.Target*3/4 && first <= kind && kind <= last:
+		case f.File.FileSizeBytes() < target*3/4 && first <= kind && kind <= last:
 			kind = ""
-		case f.File.FileSizeBytes() < o.Target*3/4 || deletesOf(f) != "":
+		case f.File.FileSizeBytes() < target*3/4 || len(f.DeleteFiles)+len(f.EqualityDeleteFiles)+len(f.DeletionVectorFiles) > 0:
 			kind += " small"
 		case spanOf(f.File, id.ID) > 0.5:
 			kind += " wide"
@@ -58,25 +56,25 @@ func (o *CompactOptions) clusters(t *table.Table, files []table.FileScanTask) (a
 		kinds[kind] = append(kinds[kind], f)
 	}
 	for _, kind := range order {
-		least := o.Files
+		least := number
 		if kind == "" {
 			least = 1
 		}
-		var c cluster
+		var c Cluster
 		size := int64(0)
 		end := func() {
-			if len(c.files) >= least {
-				c.parts = max(1, int(size/o.Target))
+			if len(c.Files) >= least {
+				c.parts = max(1, int(size/target))
 				all = append(all, c)
 			}
-			c, size = cluster{}, 0
+			c, size = Cluster{}, 0
 		}
 		for _, f := range kinds[kind] {
-			if size+f.File.FileSizeBytes() > mostTargets*o.Target && len(c.files) > 0 {
+			if size+f.File.FileSizeBytes() > mostTargets*target && len(c.Files) > 0 {
 				end()
 			}
-			c.files = append(c.files, f)
-			c.undated = c.undated || f.File.LowerBoundValues()[day.ID] == nil || f.File.NullValueCounts()[day.ID] > 0
+			c.Files = append(c.Files, f)
+			c.Undated = c.Undated || f.File.LowerBoundValues()[day.ID] == nil || f.File.NullValueCounts()[day.ID] > 0
 			size += f.File.FileSizeBytes()
 		}
 		end()
@@ -119,39 +117,10 @@ func place(id string) (at float64, known bool) {
 	return at, true
 }
 
-// repacking divides the rows of a cluster.
-func (c *cluster) repacking(day func(string) string) work.Repacking {
+// Repacking divides the rows of a cluster, whose days are those that day returns, or those of the rows if it is nil.
+func (c *Cluster) Repacking(day func(string) string) work.Repacking {
 	return work.Repacking{Day: day, Part: func(id, day string) work.Part {
 		at, _ := place(id)
 		return work.Part{Day: day, Number: int(at * float64(c.parts))}
 	}}
-}
-
-// days returns the days of the traces in the ledger, also of those that were added before files had them.
-func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
-	of, names := map[string]string{}, map[string]string{}
-	err := l.read(ctx, "days", func(ctx context.Context) error {
-		t, err := l.ledger(ctx)
-		if err != nil {
-			return err
-		}
-		return eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch.Batch) error {
-			for row := range b.Rows {
-				id, converted := b.Text("trace_id", row), time.Time{}
-				if id == "" {
-					continue
-				}
-				if added := b.Number("added_unix_ns", row); added != nil {
-					converted = time.Unix(0, *added)
-				}
-				day := task.Day(converted, b.Number("start_unix_ns", row), b.Number("start_ts", row))
-				if names[day] == "" {
-					names[day] = day
-				}
-				of[strings.Clone(id)] = names[day]
-			}
-			return nil
-		})
-	})
-	return func(id string) string { return of[id] }, err
 }

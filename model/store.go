@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/swap"
@@ -63,7 +62,7 @@ type Store struct {
 	stats     statCounts
 	// statTexts describe what is counted at an index.
 	statTexts map[statKey]string
-	bounds    bounds
+	bounds    *table.Bounds
 	clocks    clocks
 	words     words
 	values    shared.Values
@@ -78,8 +77,8 @@ func NewStore(o Options) *Store {
 		stats:     statCounts{},
 		statTexts: map[statKey]string{},
 	}
-	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
-	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
+	s.bounds = table.NewBounds(o.Sink)
+	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, s.bounds, o.Parking)
 	s.Facts = s.newFacts(None, None)
 	s.Stacks = profile.NewStacks(&s.Tables, s.Strings)
 	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}, first: map[*Machine]*File{}}
@@ -151,4 +150,19 @@ func newWords(p *table.StringPool) words {
 		description: p.Intern("description"),
 		slice:       p.Intern("slice"), thread: p.Intern("thread"),
 	}
+}
+
+// writeBounds fills trace_bounds from all tables sealed so far. A trace without
+// events has no bounds.
+func (s *Store) writeBounds() {
+	start, end, any := s.bounds.Of()
+	if !any {
+		return
+	}
+	if start == end {
+		end++ // Trace Processor never reports an empty range
+	}
+	row := s.TraceBounds.Append()
+	s.TraceBounds.StartTS.Set(row, start)
+	s.TraceBounds.EndTS.Set(row, end)
 }

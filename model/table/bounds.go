@@ -1,22 +1,30 @@
-package model
+package table
 
 import (
 	"math"
 	"sync"
-
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// bounds watches sealed chunks on their way to the sink for the earliest and
+// Bounds watches sealed chunks on their way to a sink for the earliest and
 // latest time of any event. Several goroutines send chunks.
-type bounds struct {
+type Bounds struct {
 	mutex      sync.Mutex
 	start, end int64 // ns
-	to         table.Sink
+	to         Sink  // or nil
+}
+
+// NewBounds returns the bounds of the chunks that go to a sink, which may be nil.
+func NewBounds(to Sink) *Bounds { return &Bounds{start: math.MaxInt64, to: to} }
+
+// Of returns the earliest and the latest time in ns, or false if there was no event.
+func (b *Bounds) Of() (start, end int64, any bool) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.start, b.end, b.start != math.MaxInt64
 }
 
 // Chunk notes the chunk's times and passes it on.
-func (b *bounds) Chunk(c *table.Chunk) error {
+func (b *Bounds) Chunk(c *Chunk) error {
 	if times := c.Schema.Bounds; times != "" {
 		ts, _ := c.Column(c.Schema.Column(times)).Values.([]int64)
 		var dur []int64
@@ -44,19 +52,4 @@ func (b *bounds) Chunk(c *table.Chunk) error {
 		return nil
 	}
 	return b.to.Chunk(c)
-}
-
-// writeBounds fills trace_bounds from all tables sealed so far. A trace without
-// events has no bounds.
-func (s *Store) writeBounds() {
-	start, end := s.bounds.start, s.bounds.end
-	if start == math.MaxInt64 {
-		return
-	}
-	if start == end {
-		end++ // Trace Processor never reports an empty range
-	}
-	row := s.TraceBounds.Append()
-	s.TraceBounds.StartTS.Set(row, start)
-	s.TraceBounds.EndTS.Set(row, end)
 }

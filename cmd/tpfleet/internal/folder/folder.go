@@ -296,6 +296,9 @@ func (c *change) files(from icebergio.IO, s *table.Snapshot) error {
 	return nil
 }
 
+// ErrList is wrapped if a commit is done, but not in the list of files, which the next process that opens the catalog writes.
+var ErrList = errors.New("the commit is done, but the list of files could not be written")
+
 // discard removes the metadata that were written for changes.
 func discard(changes ...change) {
 	for _, of := range changes {
@@ -327,7 +330,10 @@ func (c *Catalog) apply(ctx context.Context, changes []change) error {
 		}
 		return err
 	}
-	return c.list(context.WithoutCancel(ctx)) // it is committed
+	if err := c.list(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("%w: %w", ErrList, err)
+	}
+	return nil
 }
 
 // write runs a transaction that other processes wait for.

@@ -81,8 +81,8 @@ func TestCommitTransaction(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(root, "files.json")), os.MkdirAll(filepath.Join(root, "files.json", "in the way"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.CommitTransaction(ctx, []table.TableCommit{late}); err == nil {
-		t.Error("the list was written over a folder")
+	if err := c.CommitTransaction(ctx, []table.TableCommit{late}); !errors.Is(err, folder.ErrList) {
+		t.Errorf("the list was written over a folder: %v", err)
 	}
 	if of, err := other.LoadTable(ctx, names[0]); err != nil || of.Properties()["p"] != "late" {
 		t.Errorf("%v, %v", of, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/folder"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
@@ -67,7 +68,7 @@ func commitError(err error) error {
 		return nil
 	case errors.Is(err, rest.ErrEndpointNotSupported):
 		return ErrCatalog
-	case errors.Is(err, rest.ErrBadRequest), errors.Is(err, rest.ErrForbidden), errors.Is(err, rest.ErrUnauthorized):
+	case errors.Is(err, rest.ErrBadRequest), errors.Is(err, rest.ErrForbidden), errors.Is(err, rest.ErrUnauthorized), errors.Is(err, folder.ErrList):
 		return err
 	default: // a conflict, or nobody knows
 		return transaction.Again(err)

@@ -207,20 +207,24 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 				continue
 			}
 			// A slow reader's files may have expired.
-			if failures++; failures == 5 || errors.Is(err, errHalf) {
+			if failures++; t.Context().Err() != nil {
+				return // the test failed
+			} else if last || failures == 5 || errors.Is(err, errHalf) {
 				t.Errorf("a reader: %v", err)
 				return
 			}
 		}
 	}()
-	return func() {
+	stop = sync.OnceFunc(func() {
 		close(over)
 		<-ended
 		t.Logf("%d reads, %d states", polls, changes)
 		if changes < 2 {
 			t.Errorf("the reader saw %d states", changes)
 		}
-	}
+	})
+	t.Cleanup(stop) // also if the test fails
+	return stop
 }
 
 // Runs that are killed at any moment, or whose workers are, leave nothing half done, and the next one completes them.

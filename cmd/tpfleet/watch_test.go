@@ -58,7 +58,7 @@ func waitForTraces(t *testing.T, f *fleet, ok int) {
 		if s.OK == ok {
 			return
 		}
-		if time.Since(begun) > time.Minute {
+		if time.Since(begun) > 5*time.Minute {
 			t.Fatalf("%d traces, want %d", s.OK, ok)
 		}
 	}

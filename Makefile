@@ -39,7 +39,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: cross coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 

@@ -124,6 +124,12 @@ func testLargeLedger(t *testing.T, f *fleet) {
 	}
 	reading := time.Since(begun)
 	large := add(traces)
+	// What has another URL, but the content of one in the ledger, is not added again.
+	again := invented("file:///zzz/", 5000, 1)
+	again.Task = "another"
+	if a, err := l.Commit(t.Context(), []task.Result{again}); err != nil || a.OK != 0 || a.Copies != 1 {
+		t.Errorf("the same content: %+v, %v", a, err)
+	}
 	t.Logf("%d tables: %v into an empty ledger, %v into one of %d traces, which takes %v to read", len(v.layout.Tables)+1, small, large, traces, reading)
 	if f.folder != "" {
 		planned := min(traces/100, 100_000)

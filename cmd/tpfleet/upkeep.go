@@ -58,7 +58,7 @@ func newExpireCommand() *cobra.Command {
 		Use:   "expire",
 		Short: "Remove old snapshots of the tables, and the files that only those name",
 		Long: `Remove the snapshots of the tables that are older than --older-than, except for the last --keep ones of each, and the
-files that only those name. A reader who is still at such a snapshot fails.
+files that only those name. A reader who is still at such a snapshot fails; commands of tpfleet begin again.
 
 A catalog that keeps the history of its tables itself, as Nessie does, has its own tool for this; with it, expire fails.`,
 		Args: arguments(cobra.NoArgs),

@@ -326,9 +326,9 @@ func planFiles(ctx context.Context, t *table.Table, filters ...iceberg.BooleanEx
 	return files, err
 }
 
-// eachBatch calls do with columns of the ledger or of another table, of the files that planFiles returns.
-func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch.Batch) error, filters ...iceberg.BooleanExpression) error {
-	files, err := planFiles(ctx, t, filters...)
+// eachBatch calls do with columns of the ledger or of another table.
+func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch.Batch) error) error {
+	files, err := planFiles(ctx, t)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 	}

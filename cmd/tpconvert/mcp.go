@@ -15,6 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
+	"github.com/tpconvert/tpconvert/internal/httpserver"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -91,7 +92,7 @@ func (o *mcpOptions) run(ctx context.Context, trace inputs.Opener, args []string
 	trace.UI.Result(mcpServing{"http://" + listener.Addr().String()})
 	// A page whose host name resolves to this machine has its own origin.
 	guard, answer := rpc.Options{Host: serve.Hostname(o.http)}, server.Handler()
-	return serve.HTTP(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return httpserver.Serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := guard.Admit(r); err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return

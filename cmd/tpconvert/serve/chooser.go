@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/httpserver"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
@@ -171,7 +172,7 @@ func (c *chooser) serve(id string) (port int, err error) {
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	served := make(chan error, 1)
-	go func() { served <- HTTP(ctx, server, listeners) }()
+	go func() { served <- httpserver.Serve(ctx, server, listeners) }()
 	port = listeners[0].Addr().(*net.TCPAddr).Port
 	c.open[folder] = &chosen{server, port, time.Now(), func() error {
 		cancel()

@@ -23,6 +23,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/httpserver"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -170,7 +171,7 @@ func (o *Options) Run(ctx context.Context, trace inputs.Opener, args []string) e
 			trace.UI.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
 		}
 	}
-	return errors.Join(HTTP(ctx, server, listeners), server.Close())
+	return errors.Join(httpserver.Serve(ctx, server, listeners), server.Close())
 }
 
 // local reports whether the server can be reached at 127.0.0.1, where the UI expects it.
@@ -283,27 +284,6 @@ func (o *Options) listeners() ([]net.Listener, error) {
 		}
 	}
 	return all, nil
-}
-
-// HTTP answers requests until the context ends, and then cancels those that still run.
-func HTTP(ctx context.Context, handler http.Handler, listeners []net.Listener) error {
-	calls, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return calls },
-	}
-	failed := make(chan error, len(listeners))
-	for _, l := range listeners {
-		go func() { failed <- server.Serve(l) }()
-	}
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-		stop()
-		return server.Close()
-	}
 }
 
 // served reports the server's address.

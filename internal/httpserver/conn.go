@@ -1,0 +1,191 @@
+package httpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/tpconvert/tpconvert/internal/overdue"
+)
+
+const (
+	// smallBody is the size in bytes of the largest body of a small request.
+	smallBody = 16 << 10
+	// bodyTime is how long a client may take to send it.
+	bodyTime = time.Minute
+	// long is how long a request takes before somebody looks whether the client leaves.
+	long = 10 * time.Millisecond
+)
+
+// conn is a connection whose requests have been small so far.
+type conn struct {
+	net.Conn
+	handler http.Handler
+	in      *bufio.Reader
+	out     []byte
+	late    *overdue.Watch // of a body
+	running *overdue.Watch // of a request
+
+	mu       sync.Mutex
+	active   bool       // a request runs
+	watching chan error // gets the result of watch; nil if it does not look
+}
+
+func newConn(c net.Conn, handler http.Handler) *conn {
+	return &conn{Conn: c, handler: handler, in: bufio.NewReader(c), late: overdue.New(bodyTime), running: overdue.New(long)}
+}
+
+// serve answers requests until the client leaves, the context ends, or a request is not small.
+func (c *conn) serve(ctx context.Context, others *passed) {
+	ctx, gone := context.WithCancel(ctx)
+	defer gone()
+	keep := context.AfterFunc(ctx, func() { c.Close() })
+	if c.SetReadDeadline(time.Now().Add(headTime)) != nil {
+		return
+	}
+	for first := true; ; first = false {
+		if !first && !c.skipLines() {
+			return
+		}
+		head, r := c.next()
+		switch {
+		case head == nil:
+			return
+		case r == nil:
+			if keep() && others.pass(c.Conn, head, c.in) != nil {
+				c.Close()
+			}
+			return
+		case first:
+			if c.SetReadDeadline(time.Time{}) != nil {
+				return
+			}
+		}
+		if !c.answer(ctx, gone, r) {
+			return
+		}
+	}
+}
+
+// skipLines waits for a request, and skips the ends of lines that some clients send after the body of the one before.
+func (c *conn) skipLines() bool {
+	for {
+		b, err := c.in.ReadByte()
+		if err != nil {
+			return false
+		}
+		if b != '\r' && b != '\n' {
+			return c.in.UnreadByte() == nil
+		}
+	}
+}
+
+// next waits for a request. It returns the head, which is nil if the client leaves, and the request, which is nil if it is not a small
+// one.
+func (c *conn) next() (head []byte, r *http.Request) {
+	if _, err := c.in.Peek(1); err != nil {
+		return nil, nil
+	}
+	head, _ = c.in.Peek(c.in.Buffered())
+	end := bytes.Index(head, []byte("\r\n\r\n"))
+	if end < 0 {
+		return []byte{}, nil
+	}
+	head = bytes.Clone(head[:end+4])
+	r, err := http.ReadRequest(c.in)
+	if err != nil || !small(r) {
+		return head, nil
+	}
+	r.RemoteAddr = c.RemoteAddr().String()
+	return head, r
+}
+
+// small reports whether a request is answered here.
+func small(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodOptions:
+		return r.ProtoMajor == 1 && r.ProtoMinor == 1 && r.Host != "" && r.ContentLength >= 0 && r.ContentLength <= smallBody &&
+			r.Header["Expect"] == nil && r.Header["Upgrade"] == nil
+	}
+	return false
+}
+
+// answer runs a request, and reports whether another one may follow. It calls gone if the client leaves meanwhile.
+func (c *conn) answer(ctx context.Context, gone func(), r *http.Request) (more bool) {
+	body := make([]byte, r.ContentLength)
+	c.late.Begin(gone)
+	_, err := io.ReadFull(r.Body, body)
+	c.late.End()
+	if err != nil {
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	defer func() {
+		if p := recover(); p != nil { // as in net/http, the others go on
+			if p != http.ErrAbortHandler {
+				log.Printf("panic while a request of %s is answered: %v\n%s", r.RemoteAddr, p, debug.Stack())
+			}
+			gone()
+		}
+	}()
+	c.begin(gone)
+	ctx, end := context.WithCancel(ctx)
+	w := &response{conn: c, header: http.Header{}, closing: r.Close}
+	c.handler.ServeHTTP(w, r.WithContext(ctx))
+	end()
+	more = w.finish()
+	return c.end() == nil && more
+}
+
+// begin says that a request runs.
+func (c *conn) begin(gone func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.active = true
+	c.running.Begin(func() { c.watch(gone) })
+}
+
+// watch looks whether the client leaves while a request runs.
+func (c *conn) watch(gone func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.active || c.watching != nil {
+		return
+	}
+	c.watching = make(chan error, 1)
+	go func(result chan<- error) {
+		_, err := c.in.Peek(1)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = nil // end does not want to know any more
+		}
+		if err != nil {
+			gone()
+		}
+		result <- err
+	}(c.watching)
+}
+
+// end says that a request has ended, and returns an error if the client has left.
+func (c *conn) end() error {
+	c.running.End()
+	c.mu.Lock()
+	watching := c.watching
+	c.active, c.watching = false, nil
+	c.mu.Unlock()
+	if watching == nil {
+		return nil
+	}
+	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return err
+	}
+	return errors.Join(<-watching, c.SetReadDeadline(time.Time{}))
+}

@@ -39,7 +39,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: cross coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: cross prelude coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -103,8 +103,12 @@ coverage: ## how much of ingest/proto the tests of whole traces run
 	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage ./cmd/tpconvert ./ingest ./ingest/proto/...
 	.ci/coverage bin/coverage 85 60
 
+# Packages below the commands whose code shares something between goroutines. The others would be compiled in vain.
+SHARING      = $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .Imports " "}} {{end}}' ./export ./internal/... ./model/... ./sort | \
+	awk '/ (context|sync|sync\/atomic|[^ ]*\/internal\/handoff) / {print $$1}'
+
 race: ## tests of concurrent code, with the race detector
-	$(GO) test -vet=off -race -short $(TESTFLAGS) $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./export ./internal/... ./model/... ./sort) # others would be compiled in vain
+	$(GO) test -vet=off -race -short -skip '$(ONETHREAD)' $(TESTFLAGS) $$($(SHARING))
 
 race-all: race ## the same, also of whole conversions and servers
 	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc ./sqlfuncs/dataframe ./sqlfuncs/operators
@@ -131,6 +135,9 @@ conformance: build ## scores of traces and diff tests may not fall below .ci/con
 	GO=$(GO) .ci/difftests $(SHARED)/conformance
 	.ci/modules $(SHARED)/conformance
 	.ci/prelude $(SHARED)
+
+prelude: ## the views, tables and functions of PerfettoSQL's prelude are Trace Processor's, on all traces of the diff tests
+	.ci/prelude $(SHARED) all
 
 conformance-update: build ## raise the levels
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update

@@ -12,6 +12,8 @@ import (
 const (
 	// mostBuffered is how many bytes of a body wait to be sent in one piece.
 	mostBuffered = 64 << 10
+	// mostKept is the size in bytes of the largest buffer that a connection keeps.
+	mostKept = 16 << 10
 	// writeTime is how long a client may take to read a piece, unless the handler says something else.
 	writeTime = time.Minute
 )
@@ -113,7 +115,7 @@ func (w *response) send(last bool) {
 	if w.err == nil && out.Len() > 0 {
 		_, w.err = w.conn.Write(out.Bytes())
 	}
-	if w.conn.out = out.Bytes(); cap(w.conn.out) > 2*mostBuffered {
+	if w.conn.out = out.Bytes(); cap(w.conn.out) > mostKept {
 		w.conn.out = nil
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
-	"github.com/tpconvert/tpconvert/internal/httpserver"
 	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/rpc/httpserver"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/httpserver"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/rpc/httpserver"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )

@@ -17,7 +17,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/tpconvert/tpconvert/internal/httpserver"
+	"github.com/tpconvert/tpconvert/rpc/httpserver"
 )
 
 // start serves the handler until the test ends, and returns its address.

@@ -44,7 +44,6 @@ nightly: cross prelude coverage race-all fuzz clients fleet-test fleet-airflow f
 quick: lint unit smoke ## the checks of a pull request
 
 lint: ## formatting, vet, linters, the layers of the code, workflows, and the build without a C compiler
-	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
 	$(GO) run $(LINTER) run --allow-serial-runners ./...
 	$(GO) run $(ACTIONLINT) .github/workflows/*.yml
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert

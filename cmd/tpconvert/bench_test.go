@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -29,5 +30,19 @@ func BenchmarkConvert(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestDefaultProfile checks what make pgo has recorded, as checks compile without it.
+func TestDefaultProfile(t *testing.T) {
+	p := parsed(t, "default.pgo")
+	ours := 0
+	for _, f := range p.Function {
+		if strings.HasPrefix(f.Name, "github.com/tpconvert/tpconvert/") {
+			ours++
+		}
+	}
+	if len(p.Sample) == 0 || ours < 100 {
+		t.Errorf("%d samples of %d functions of ours", len(p.Sample), ours)
 	}
 }

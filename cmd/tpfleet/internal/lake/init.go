@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 	"github.com/tpconvert/tpconvert/export"
 	model "github.com/tpconvert/tpconvert/model/table"
 )
@@ -295,16 +294,17 @@ func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layo
 	if err := l.stores.Write(ctx, url, text); err != nil {
 		return err
 	}
-	for try := 1; ; try++ { // commits may come in between
-		if ledger, err = l.load(ctx, task.Ledger); err != nil || ledger.Properties()[layoutProperty] == url && ledger.Properties()[urlBounds] != "" {
+	_, err = l.repeat(ctx, "init", func(ctx context.Context) error { // commits may come in between
+		ledger, err := l.load(ctx, task.Ledger)
+		if err != nil || ledger.Properties()[layoutProperty] == url && ledger.Properties()[urlBounds] != "" {
 			return err
 		}
 		tx := ledger.NewTransaction()
 		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full"}); err != nil {
 			return err
 		}
-		if _, err = tx.Commit(ctx); err == nil || try == transaction.MaxTries {
-			return err
-		}
-	}
+		_, err = tx.Commit(ctx)
+		return err
+	})
+	return err
 }

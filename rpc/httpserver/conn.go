@@ -17,6 +17,9 @@ import (
 	"github.com/tpconvert/tpconvert/internal/overdue"
 )
 
+// few is how many connections have their requests answered here. In a crowd, those of net/http wait less.
+var few int64 = 8
+
 const (
 	// smallBody is the size in bytes of the largest body of a small request.
 	smallBody = 16 << 10
@@ -44,8 +47,10 @@ func newConn(c net.Conn, handler http.Handler) *conn {
 	return &conn{Conn: c, handler: handler, in: bufio.NewReader(c), late: overdue.New(bodyTime), running: overdue.New(long)}
 }
 
-// serve answers requests until the client leaves, the context ends, or a request is not small.
+// serve answers requests until the client leaves, the context ends, a request is not small, or there are too many connections.
 func (c *conn) serve(ctx context.Context, others *passed) {
+	others.kept.Add(1)
+	defer others.kept.Add(-1)
 	ctx, gone := context.WithCancel(ctx)
 	defer gone()
 	keep := context.AfterFunc(ctx, func() { c.Close() })
@@ -60,7 +65,7 @@ func (c *conn) serve(ctx context.Context, others *passed) {
 		switch {
 		case head == nil:
 			return
-		case r == nil:
+		case r == nil || others.kept.Load() > few:
 			if keep() && others.pass(c.Conn, head, c.in) != nil {
 				c.Close()
 			}
@@ -71,8 +76,19 @@ func (c *conn) serve(ctx context.Context, others *passed) {
 			}
 		}
 		if !c.answer(ctx, gone, r) {
+			c.linger()
 			return
 		}
+	}
+}
+
+// lingerTime is how long the end of a connection waits for the client to read the last answer.
+const lingerTime = 500 * time.Millisecond
+
+// linger says that no further answer comes. A connection that is closed while the client still sends loses what was sent to it last.
+func (c *conn) linger() {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		_, _ = io.Copy(io.Discard, c.in)
 	}
 }
 
@@ -134,6 +150,7 @@ func (c *conn) answer(ctx context.Context, gone func(), r *http.Request) (more b
 			if p != http.ErrAbortHandler {
 				log.Printf("panic while a request of %s is answered: %v\n%s", r.RemoteAddr, p, debug.Stack())
 			}
+			_ = c.end() // the connection ends anyway
 			gone()
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,7 +27,7 @@ func Serve(ctx context.Context, handler http.Handler, listeners []net.Listener) 
 			l.Close()
 		}
 	}()
-	others := &passed{calls, make(chan net.Conn), listeners[0].Addr()}
+	others := &passed{ctx: calls, conns: make(chan net.Conn), addr: listeners[0].Addr()}
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headTime,
 		BaseContext: func(net.Listener) context.Context { return calls },
@@ -74,6 +75,7 @@ type passed struct {
 	ctx   context.Context
 	conns chan net.Conn
 	addr  net.Addr
+	kept  atomic.Int64 // connections that were not passed on
 }
 
 // Accept implements net.Listener.
@@ -106,6 +108,14 @@ func (p *passed) pass(c net.Conn, read []byte, in *bufio.Reader) error {
 type rest struct {
 	net.Conn
 	in io.Reader
+}
+
+// CloseWrite is for net/http, which ends some connections by it.
+func (r rest) CloseWrite() error {
+	if half, ok := r.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Read implements net.Conn.

@@ -96,7 +96,9 @@ func echo(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestAnswers compares the answers to all kinds of requests, also after a small one on the same connection, with those of net/http.
+// The connections are not passed on for their number.
 func TestAnswers(t *testing.T) {
+	defer httpserver.PassNone()()
 	ours := start(t, echo)
 	l := listen(t)
 	reference := &http.Server{Handler: http.HandlerFunc(echo)}
@@ -142,9 +144,13 @@ func TestAnswers(t *testing.T) {
 				if len(bytes) > 1000 {
 					return
 				}
-				if got := answers(ours, bytes, true); got != want {
-					t.Errorf("%.200q\nbyte by byte is answered by\n%.1000s\nand by net/http by\n%.1000s", bytes, got, want)
+				got := ""
+				for range 3 { // an answer can be lost if more is sent after the one that ends a connection, as in net/http
+					if got = answers(ours, bytes, true); got == want {
+						return
+					}
 				}
+				t.Errorf("%.200q\nbyte by byte is answered by\n%.1000s\nand by net/http by\n%.1000s", bytes, got, want)
 			})
 		}
 	}
@@ -234,6 +240,20 @@ func answered(t *testing.T, c net.Conn, in *bufio.Reader) {
 	}
 	if body, err := io.ReadAll(r.Body); err != nil || !strings.HasPrefix(string(body), "POST / a \"query\"") {
 		t.Fatalf("%s, %v", body, err)
+	}
+}
+
+// TestCrowd has more connections than are answered here.
+func TestCrowd(t *testing.T) {
+	address := start(t, echo)
+	var crowd []net.Conn
+	for range 30 {
+		crowd = append(crowd, dial(t, address))
+	}
+	for range 3 {
+		for _, c := range crowd {
+			answered(t, c, bufio.NewReader(c))
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: cross prelude coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: cross coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -107,7 +107,7 @@ SHARING      = $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}
 	awk '/ (context|sync|sync\/atomic|[^ ]*\/internal\/handoff) / {print $$1}'
 
 race: ## tests of concurrent code, with the race detector
-	$(GO) test -vet=off -race -short -skip '$(ONETHREAD)' $(TESTFLAGS) $$($(SHARING))
+	$(GO) test -vet=off -race -short $(TESTFLAGS) $$($(SHARING))
 
 race-all: race ## the same, also of whole conversions and servers
 	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc/... ./sqlfuncs/dataframe ./sqlfuncs/operators
@@ -134,9 +134,6 @@ conformance: build ## scores of traces and diff tests may not fall below .ci/con
 	GO=$(GO) .ci/difftests $(SHARED)/conformance
 	.ci/modules $(SHARED)/conformance
 	.ci/prelude $(SHARED)
-
-prelude: ## the views, tables and functions of PerfettoSQL's prelude are Trace Processor's, on all traces of the diff tests
-	.ci/prelude $(SHARED) all
 
 conformance-update: build ## raise the levels
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update

@@ -39,9 +39,9 @@ func TestServeCrowd(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	url, server, end := serveCommand(t, dir, filepath.Join(dir, "out"))
 	idleURL, _, endIdle := serveCommand(t, dir, filepath.Join(dir, "out"))
-	clients, length := *crowd, 10*time.Second
+	clients := *crowd
 	if clients == 0 {
-		clients, length = 40, 3*time.Second
+		clients = 40
 	}
 	others := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrowd$", "-crowd", strconv.Itoa(clients))
 	others.Env = append(os.Environ(), crowdOf+"="+url)
@@ -53,8 +53,8 @@ func TestServeCrowd(t *testing.T) {
 	time.Sleep(time.Second)
 	var weather []time.Duration
 	var idle sync.WaitGroup
-	idle.Go(func() { weather = askFor(t, idleURL, length) })
-	took := askFor(t, url, length)
+	idle.Go(func() { weather = askFor(t, idleURL, 10*time.Second) })
+	took := askFor(t, url, 10*time.Second)
 	idle.Wait()
 	resident := peakMemory(t, server.Pid)
 	select {

@@ -1,6 +1,6 @@
 // Package httpserver serves HTTP at the least cost for small requests. For each request net/http starts a goroutine, which notices that
 // the client leaves, and to wake a thread for it takes as long as a small query. Here one is started once a request takes long. What is
-// not a small request of HTTP/1.1 is left to net/http, with the connection.
+// not a small request of HTTP/1.1, or comes in a crowd of connections, is left to net/http, with the connection.
 package httpserver
 
 import (

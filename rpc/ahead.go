@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -28,11 +29,19 @@ func (s *Server) readObjects() {
 	}
 }
 
+// Short queries that follow one another read what they need themselves. Reading ahead would make them slower, so it waits until there
+// was none for quiet, but not for longer than mostQuiet in all.
+const (
+	quiet     = 5 * time.Millisecond
+	mostQuiet = 200 * time.Millisecond
+)
+
 // warm reads tables before queries need them. It takes turns with sessions that begin, so that a processor is left.
 func (s *Server) warm(data *tables.Dataset) {
-	turn := s.turns.New()
+	turn, left := s.turns.New(), mostQuiet
 	turn.Lengthen()
 	data.Warm(func(read func()) {
+		left -= s.turns.Quiet(quiet, left)
 		_ = s.starting.exclusive(context.Background(), func() error {
 			turn.Take(nil)
 			read()

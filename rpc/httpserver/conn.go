@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ const (
 	smallBody = 16 << 10
 	// bodyTime is how long a client may take to send it.
 	bodyTime = time.Minute
+	// soon is how long a thread waits for the next request.
+	soon = 5 * time.Millisecond
 	// long is how long a request takes before somebody looks whether the client leaves.
 	long = 10 * time.Millisecond
 )
@@ -58,8 +61,14 @@ func (c *conn) serve(ctx context.Context, others *passed) {
 		return
 	}
 	for first := true; ; first = false {
-		if !first && !c.skipLines() {
-			return
+		if !first {
+			// A thread that waits keeps its processor for a while. One is left for whatever else there is to do.
+			if c.in.Buffered() == 0 && others.kept.Load() < int64(runtime.GOMAXPROCS(0)) {
+				await(c.Conn, soon)
+			}
+			if !c.skipLines() {
+				return
+			}
 		}
 		head, r := c.next()
 		switch {

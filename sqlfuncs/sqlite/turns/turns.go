@@ -18,6 +18,7 @@ type Turns struct {
 	waiting [lastLevel + 1][]*Turn // by level, the newest last
 	given   int                    // how many places were given
 	watched bool                   // watch has started a timer
+	short   time.Time              // when a call that is not long was given a place last
 }
 
 const (
@@ -80,6 +81,20 @@ func (t *Turn) Lengthen() { t.spend(longSteps) }
 
 // Expect says that the call will compute for some milliseconds: it comes after short ones, and before long ones.
 func (t *Turn) Expect() { t.steps = max(t.steps, longSteps-1) }
+
+// Quiet waits until no short call has begun for a while, or for as long as most. It returns how long it has waited.
+func (t *Turns) Quiet(while, most time.Duration) time.Duration {
+	for begun := time.Now(); ; {
+		waited := time.Since(begun)
+		t.mu.Lock()
+		left := min(while-time.Since(t.short), most-waited)
+		t.mu.Unlock()
+		if left <= 0 {
+			return waited
+		}
+		time.Sleep(left)
+	}
+}
 
 // Pause lets others compute, until SQLite goes on.
 func (t *Turn) Pause() {
@@ -160,6 +175,9 @@ func (t *Turns) hold(turn *Turn) {
 	t.free--
 	turn.held, turn.since = true, time.Now()
 	turn.seen = turn.since
+	if turn.steps < longSteps {
+		t.short = turn.since
+	}
 	t.holders = append(t.holders, turn)
 }
 

@@ -1,7 +1,9 @@
 package turns
 
 import (
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -69,4 +71,41 @@ func TestTurnsLost(t *testing.T) {
 	if turns.free != 1 || len(turns.holders) != 0 {
 		t.Errorf("%d places are free, and %d calls have one", turns.free, len(turns.holders))
 	}
+}
+
+// TestQuiet waits while short calls follow one another, which long ones do not prolong, and not for ever.
+func TestQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(2)
+		long := turns.New()
+		long.Lengthen()
+		ask := func(of *Turn, times int) {
+			for range times {
+				of.Take(nil)
+				time.Sleep(time.Millisecond)
+				of.Pause()
+			}
+		}
+		for _, test := range []struct {
+			short, long  int
+			most, waited time.Duration
+		}{
+			{0, 0, time.Second, 0},
+			{0, 20, time.Second, 0},
+			{20, 0, time.Second, 24 * time.Millisecond},
+			{20, 90, time.Second, 24 * time.Millisecond},
+			{20, 0, 10 * time.Millisecond, 10 * time.Millisecond},
+			{20, 0, -time.Millisecond, 0},
+		} {
+			time.Sleep(time.Minute)
+			var calls sync.WaitGroup
+			calls.Go(func() { ask(turns.New(), test.short) })
+			calls.Go(func() { ask(long, test.long) })
+			synctest.Wait()
+			if got := turns.Quiet(5*time.Millisecond, test.most); got != test.waited {
+				t.Errorf("%+v: waited %v", test, got)
+			}
+			calls.Wait()
+		}
+	})
 }

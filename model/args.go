@@ -37,21 +37,17 @@ func BoolArg(v bool) ArgValue       { return args.Bool(v) }
 // ArrayKey is the key of an array's entry.
 func ArrayKey(array string, index int) string { return args.ArrayKey(array, index) }
 
-// InternArgs returns the id of a set, which must not be empty.
+// ArgTarget is what learns the id of a set, for a row: in most cases a column.
+type ArgTarget = args.Target
+
+// SetArgs stores a set, unless it is empty, for a row of a column. The column has its id before the row is sealed.
+func (s *Store) SetArgs(to ArgTarget, row int64, set *ArgSet) { s.args.Assign(to, row, set) }
+
+// InternArgs returns the id of a set, which must not be empty. It takes longer than SetArgs: it waits for all sets before.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID { return s.args.Intern(set) }
 
 // AppendArgs stores a set, which must not be empty, as it is, even if it was stored before. Its id is the number of args so far.
-func (s *Store) AppendArgs(set *ArgSet) ArgSetID { return s.args.Append(set) }
+func (s *Store) AppendArgs(set *ArgSet) { s.args.Append(set) }
 
-// threadArgs returns the id of the set that holds only a utid. It overwrites scratch.
-func (s *Store) threadArgs(utid UTID, scratch *ArgSet) ArgSetID {
-	for len(s.threadSets) <= int(utid) {
-		s.threadSets = append(s.threadSets, 0)
-	}
-	if s.threadSets[utid] == 0 {
-		scratch.Reset()
-		scratch.Add(s.words.utid, UintArg(uint64(utid)))
-		s.threadSets[utid] = s.InternArgs(scratch) + 1
-	}
-	return s.threadSets[utid] - 1
-}
+// NextArgs returns the id of a set that AppendArgs stores now.
+func (s *Store) NextArgs() ArgSetID { return s.args.Next() }

@@ -72,9 +72,7 @@ func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
 	t.UTID.Set(row, utid)
 	t.CommonFlags.Set(row, 0)
 	t.Type.Set(row, c.Store.Strings.Intern(t.Schema().Name))
-	if args.Len() > 0 {
-		t.ArgSetID.Set(row, c.Store.InternArgs(args))
-	}
+	c.Store.SetArgs(&t.ArgSetID, row, args)
 }
 
 // finish stores everything but slices that had to wait for the end of the file.

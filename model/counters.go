@@ -44,16 +44,14 @@ func (c *Counters) Push(ts int64, value float64, track TrackID) CounterID {
 // PushWithArgs adds a value with args.
 func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) CounterID {
 	id := c.Push(ts, value, track)
-	if set := c.context.Store.args.InternOf(args, &c.scratch); set != None {
-		c.context.Store.Counter.ArgSetID.Set(int64(id), set)
-	}
+	c.context.Store.args.AssignOf(&c.context.Store.Counter.ArgSetID, int64(id), args, &c.scratch)
 	return id
 }
 
 // PushByThread adds a value, with the thread that reported it in its args.
 func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTID) CounterID {
 	id := c.Push(ts, value, track)
-	c.context.Store.Counter.ArgSetID.Set(int64(id), c.context.Store.threadArgs(utid, &c.scratch))
+	c.context.Store.setThread(id, utid, &c.scratch)
 	return id
 }
 
@@ -88,4 +86,27 @@ func (c *Counters) flush() {
 		c.context.Store.Counter.Unpin(w.row)
 	}
 	c.waiting = nil
+}
+
+// setThread sets the args of a value to one that holds only a utid. It overwrites scratch.
+func (s *Store) setThread(id CounterID, utid UTID, scratch *ArgSet) {
+	if known := s.threadSets.Get(int(utid)); known > 0 {
+		s.Counter.ArgSetID.Set(int64(id), known-1)
+		return
+	}
+	scratch.Reset()
+	scratch.Add(s.words.utid, UintArg(uint64(utid)))
+	s.SetArgs(threadSet{s, utid}, int64(id), scratch)
+}
+
+// threadSet sets the args of counter values, and keeps the id of a thread's set.
+type threadSet struct {
+	*Store
+	utid UTID
+}
+
+// Set implements ArgTarget.
+func (t threadSet) Set(row int64, id ArgSetID) {
+	t.Counter.ArgSetID.Set(row, id)
+	*t.threadSets.At(int(t.utid)) = id + 1
 }

@@ -156,9 +156,7 @@ func (f *File) log(stat Stat, e LogEntry) {
 	if e.HasOffset {
 		t.ByteOffset.Set(row, e.Offset)
 	}
-	if set := f.store.args.InternOf(e.Args, &f.scratch); set != None {
-		t.ArgSetID.Set(row, set)
-	}
+	f.store.args.AssignOf(&t.ArgSetID, row, e.Args, &f.scratch)
 }
 
 // LogAt is Log for an offset in the input, in bytes.

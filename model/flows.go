@@ -148,7 +148,7 @@ func (f *Flows) insert(flow FlowID, out, in SliceID) {
 		f.scratch.Reset()
 		f.scratch.Add(s.Strings.Intern("name"), StringArg(v1.name))
 		f.scratch.Add(s.Strings.Intern("cat"), StringArg(v1.category))
-		s.Flow.ArgSetID.Set(row, s.InternArgs(&f.scratch))
+		s.SetArgs(&s.Flow.ArgSetID, row, &f.scratch)
 	}
 }
 

@@ -165,9 +165,7 @@ func (s *Slices) Instant(ts int64, track TrackID, category, name StringID, args 
 	}
 	slices := &s.context.Store.Slice
 	slices.Dur.Set(int64(id), 0)
-	if set := s.context.Store.args.InternOf(args, &s.scratch); set != None {
-		slices.ArgSetID.Set(int64(id), set)
-	}
+	s.context.Store.args.AssignOf(&slices.ArgSetID, int64(id), args, &s.scratch)
 	s.pop(on)
 	return id
 }
@@ -195,9 +193,7 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	if id == None {
 		return None, overlap
 	}
-	if set := s.context.Store.args.InternOf(args, &s.scratch); set != None {
-		s.context.Store.Slice.ArgSetID.Set(int64(id), set)
-	}
+	s.context.Store.args.AssignOf(&s.context.Store.Slice.ArgSetID, int64(id), args, &s.scratch)
 	return id, nil
 }
 
@@ -580,9 +576,7 @@ func (s *sliceStacks) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
 	slices := &s.store.Slice
 	if spare := slice.args; spare != nil {
-		if spare.Len() > 0 {
-			slices.ArgSetID.Set(slice.row, s.store.InternArgs(spare))
-		}
+		s.store.SetArgs(&slices.ArgSetID, slice.row, spare)
 		spare.Reset()
 		s.spare = append(s.spare, spare)
 	}

@@ -54,9 +54,7 @@ func (o *openState) add(args ArgSource) {
 // close ends a state: it stores its args and releases its row.
 func (s *States) close(track TrackID, o *openState) {
 	t := &s.context.Store.State
-	if o.args.Len() > 0 {
-		t.ArgSetID.Set(o.row, s.context.Store.InternArgs(&o.args))
-	}
+	s.context.Store.SetArgs(&t.ArgSetID, o.row, &o.args)
 	t.Unpin(o.row)
 	delete(s.open, track)
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model/args"
@@ -51,8 +52,8 @@ type Store struct {
 
 	set  *table.Set
 	args *args.Sets
-	// threadSets are the ids plus one of the sets of threadArgs, by utid; 0 if there is none.
-	threadSets []ArgSetID
+	// threadSets are the ids plus one of the sets that hold only a utid, by utid; 0 if there is none.
+	threadSets paged.Sparse[ArgSetID]
 	slices     sliceStacks
 	groups     int32 // number of track groups so far
 	machines   *machine.Machines
@@ -84,6 +85,7 @@ func NewStore(o Options) *Store {
 	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}, first: map[*Machine]*File{}}
 	s.words = newWords(s.Strings)
 	s.args = args.NewSets(&s.Args, s.Strings, s.set.Detach)
+	s.set.Settle(s.args.Settle)
 	s.machines = machine.New(&s.Tables, s.Strings, s.args)
 	s.slices.store = s
 	return s

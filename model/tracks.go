@@ -134,9 +134,7 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		}
 		t.scratch.Add(s.Strings.Intern(b.Dims[i]), v)
 	}
-	if t.scratch.Len() > 0 {
-		tracks.DimensionArgSetID.Set(row, s.InternArgs(&t.scratch))
-	}
+	s.SetArgs(&tracks.DimensionArgSetID, row, &t.scratch)
 	tracks.MachineID.Set(row, t.context.Machine.ID)
 	tracks.Classification.Set(row, s.Strings.Intern(b.Classification))
 	tracks.EventType.Set(row, s.Strings.Intern(eventTypes[b.Event]))
@@ -164,9 +162,7 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	if o.Args != nil {
 		o.Args.AddArgs(&t.scratch)
 	}
-	if t.scratch.Len() > 0 {
-		tracks.SourceArgSetID.Set(row, s.InternArgs(&t.scratch))
-	}
+	s.SetArgs(&tracks.SourceArgSetID, row, &t.scratch)
 	return TrackID(row)
 }
 

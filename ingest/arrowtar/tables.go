@@ -226,16 +226,14 @@ func (a *argSets) open(e *export) {
 
 func (a *argSets) copy() {
 	store := a.e.in.Store
+	a.base = int64(store.NextArgs())
 	var set model.ArgSet
 	for row := int64(0); row < a.f.rows && store.Err() == nil; {
 		set.Reset()
-		first := row
 		for id := a.sets.int(row); row < a.f.rows && a.sets.int(row) == id; row++ {
 			a.add(&set, row)
 		}
-		if id := int64(store.AppendArgs(&set)); first == 0 {
-			a.base = id
-		}
+		store.AppendArgs(&set)
 	}
 }
 

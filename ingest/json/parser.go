@@ -22,9 +22,7 @@ type parser struct {
 	places *places
 	early  earlyEnds
 	*scratch
-	// known caches recent arg sets by the hash of their text. It grows with the number of texts.
-	known []knownArg
-	added int // to known since it grew
+	known *knownArgs
 
 	noName, running           model.StringID
 	threadName, processName   model.StringID
@@ -62,17 +60,6 @@ var sharedScratch = shared.Value[*format.Input, scratch]{New: func(in *format.In
 	return &scratch{args: jsonlex.NewArgWriter(in.Store.Strings)}
 }}
 
-// Sizes of the cache, powers of two.
-const (
-	minKnownArgs = 1 << 4
-	maxKnownArgs = 1 << 12
-)
-
-type knownArg struct {
-	hash uint64
-	set  model.ArgSetID
-}
-
 func newParser(in *format.Input, places *places) *parser {
 	s := in.Store.Strings
 	return &parser{
@@ -80,7 +67,7 @@ func newParser(in *format.Input, places *places) *parser {
 		scratch:      sharedScratch.Of(in),
 		places:       places,
 		early:        earlyEnds{latest: map[model.FlowID]int{}},
-		known:        make([]knownArg, minKnownArgs),
+		known:        newKnownArgs(in.Store),
 		noName:       s.Intern("[No name]"),
 		running:      s.Intern("Running"),
 		threadName:   s.Intern("thread_name"),
@@ -199,37 +186,20 @@ func (p *parser) members(f func(key []byte, v jsonlex.Value)) {
 	p.tolerate(p.lexer.Tolerated)
 }
 
-// argSet stores the event's args for a row that gets no other args, and returns
-// the id of the set, or None. Equal texts give equal sets.
-func (p *parser) argSet() model.ArgSetID {
+// setArgs gives a slice that gets no other args those of the event. Equal texts give equal sets.
+func (p *parser) setArgs(slice model.SliceID) {
 	if len(p.event.args) <= 2 {
-		return model.None
+		return
 	}
-	hash := xxh3.Hash(p.event.args)
-	if known := &p.known[hash&uint64(len(p.known)-1)]; known.hash == hash {
-		return known.set
+	hash := xxh3.Hash(p.event.args) | 1
+	if p.known.reuse(hash, slice) {
+		return
 	}
 	p.set.Reset()
-	valid := p.addArgs(&p.set)
-	id := model.ArgSetID(model.None)
-	if p.set.Len() > 0 {
-		id = p.Store.InternArgs(&p.set)
+	if !p.addArgs(&p.set) {
+		hash = 0 // to be counted each time
 	}
-	if !valid {
-		return id // to be counted each time
-	}
-	if p.added == len(p.known) && p.added < maxKnownArgs {
-		p.known, p.added = make([]knownArg, 4*len(p.known)), 0
-	}
-	p.known[hash&uint64(len(p.known)-1)] = knownArg{hash, id}
-	p.added++
-	return id
-}
-
-func (p *parser) setArgs(slice model.SliceID) {
-	if set := p.argSet(); set != model.None {
-		p.Store.Slice.ArgSetID.Set(int64(slice), set)
-	}
+	p.known.add(hash, slice, &p.set)
 }
 
 // complete adds a complete event. If it overlaps a slice of its thread without

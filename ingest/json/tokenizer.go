@@ -328,7 +328,7 @@ func (t *tokenizer) gpus(list []byte) {
 		if name.Kind == model.ArgString {
 			gpus.Name.Set(row, name.String())
 		}
-		gpus.ArgSetID.Set(row, t.in.Store.InternArgs(&set))
+		t.in.Store.SetArgs(&gpus.ArgSetID, row, &set)
 	})
 }
 

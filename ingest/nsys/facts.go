@@ -120,5 +120,5 @@ func (r *reader) gpu(row *sqlitefile.Row, column func(string) int) {
 			set.Add(words.Intern(name), model.IntArg(n))
 		}
 	}
-	t.ArgSetID.Set(gpu, r.In.Store.InternArgs(&set))
+	r.In.Store.SetArgs(&t.ArgSetID, gpu, &set)
 }

@@ -195,7 +195,7 @@ func (c *Content) write() {
 		if p.annotations != (Annotations{}) {
 			var set model.ArgSet
 			p.annotations.AddArgs(&set)
-			paths.ArgSetID.Set(path, c.store.InternArgs(&set))
+			c.store.SetArgs(&paths.ArgSetID, path, &set)
 		}
 		texts[i] = strs.Intern(text)
 		row := content.Append()

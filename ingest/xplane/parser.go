@@ -166,9 +166,7 @@ func (p *parser) resolve(plane *plane) {
 	}
 	t := &p.Store.Tables.GPU
 	t.Name.Set(int64(plane.ugpu), p.Store.Strings.Intern(plane.name))
-	if set.Len() > 0 {
-		t.ArgSetID.Set(int64(plane.ugpu), p.Store.InternArgs(&set))
-	}
+	p.Store.SetArgs(&t.ArgSetID, int64(plane.ugpu), &set)
 }
 
 // firstUnnumbered is the number of the first device whose name has none.

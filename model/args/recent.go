@@ -11,6 +11,7 @@ type recentIDs struct {
 	slots   []recentSlot // a power of two long
 	entries [2][]recentEntry
 	young   uint32 // index in entries of those in use; the others are older
+	fetched recentSlot
 }
 
 type recentEntry struct {
@@ -31,6 +32,16 @@ const positionMask = 1<<(recentBits+2) - 1
 
 func newSlot(hash uint64, position uint32) recentSlot {
 	return recentSlot(uint32(hash>>32)&^positionMask | (position + 1))
+}
+
+// fetch reads the slots of hashes before they are needed. The processor reads several at a time, as none depends on another.
+func (r *recentIDs) fetch(hashes []uint64) {
+	mask := uint64(len(r.slots) - 1)
+	for _, hash := range hashes {
+		if at := hash >> 1 & mask; at < uint64(len(r.slots)) {
+			r.fetched |= r.slots[at]
+		}
+	}
 }
 
 // find returns where the hash's slot is or belongs, and its entry or nil.

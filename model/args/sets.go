@@ -13,127 +13,176 @@ import (
 )
 
 const (
-	batches    = 16
-	batchBytes = 256 << 10
-	// largeBatch is the size in bytes from which a batch is written at once, so that
-	// large batches do not pile up waiting for the writer.
-	largeBatch = 512 << 10
+	batches    = 8
+	batchBytes = 64 << 10
+	// largeBatch is the size in bytes from which a batch is stored at once, so that
+	// large batches do not pile up waiting for the goroutine that stores them.
+	largeBatch = 256 << 10
 )
 
 // ID is the id of a set.
 type ID = table.SetID[schema.Args]
 
-// Sets assigns ids to sets of args. A set's id is the number of its first row in
-// args. A set that was stored recently is not stored again but keeps its id. A
-// separate goroutine writes the rows of new sets.
-type Sets struct {
-	strings *table.StringPool
-	ids     recentIDs
-	rows    int64 // rows taken by all sets so far
-	writer  writer
-
-	batch  *batch // being filled
-	made   int
-	helper *handoff.Helper[*batch] // runs the writer; nil until there is a full batch
+// Target is what learns the id of a set, for a row: in most cases a column.
+type Target interface {
+	Set(row int64, id ID)
 }
 
-// batch is a run of new sets on their way to the writer.
+// Sets assigns ids to sets of args. A set's id is the number of its first row in
+// args. A set that was stored recently is not stored again but keeps its id. A
+// separate goroutine finds the ids and writes the rows of new sets, so targets learn
+// them later, at the latest in Settle.
+type Sets struct {
+	strings *table.StringPool
+	keeper  keeper
+
+	batch  *batch // being filled
+	spare  []*batch
+	given  int                     // batches that the helper has
+	helper *handoff.Helper[*batch] // runs the keeper; nil until there is a full batch
+}
+
+// batch is a run of sets on their way to the keeper.
 type batch struct {
 	packed  []byte // the sets, one after the other
+	sets    []packedSet
 	strings table.StringView
+}
+
+// packedSet is a set in a batch.
+type packedSet struct {
+	to     Target // nil if nothing wants to know the id
+	row    int64
+	end    int  // of its bytes
+	single bool // whether it is stored even if it was before
+	id     ID   // once the keeper has found it
 }
 
 // NewSets returns a Sets that fills the table args, whose keys and texts are in strings. detach is table.Set.Detach.
 func NewSets(t *schema.Args, strings *table.StringPool, detach func(*table.Table, func() table.StringView)) *Sets {
-	a := &Sets{strings: strings, batch: new(batch), made: 1}
-	a.writer.init(t, strings, detach)
+	a := &Sets{strings: strings, batch: new(batch)}
+	a.keeper.init(t, strings, detach)
 	return a
 }
 
-// Intern returns the id of a set, which must not be empty.
-func (a *Sets) Intern(set *Set) ID {
-	b := a.batch
-	from := len(b.packed)
-	b.packed = set.pack(b.packed)
-	id, added := a.ids.insert(xxh3.Hash(b.packed[from:])|1, a.rows)
-	if !added {
-		b.packed = b.packed[:from]
-		return ID(id)
+// Assign stores a set, unless it is empty, and lets the target know its id.
+func (a *Sets) Assign(to Target, row int64, set *Set) {
+	if set.Len() > 0 {
+		a.add(set, packedSet{to: to, row: row})
 	}
-	a.added(set)
-	return ID(id)
+}
+
+// AssignOf is Assign for the set that the source adds. It overwrites scratch.
+func (a *Sets) AssignOf(to Target, row int64, source Source, scratch *Set) {
+	if source == nil {
+		return
+	}
+	scratch.Reset()
+	source.AddArgs(scratch)
+	a.Assign(to, row, scratch)
 }
 
 // Append stores a set, which must not be empty, as it is, even if it was stored before. Its id is the number of args so far.
-func (a *Sets) Append(set *Set) ID {
-	id := a.rows
-	a.batch.packed = set.pack(a.batch.packed)
-	a.added(set)
-	return ID(id)
+func (a *Sets) Append(set *Set) { a.add(set, packedSet{single: true}) }
+
+// Next settles all sets, and returns the id that the next one that is new will have.
+func (a *Sets) Next() ID {
+	a.Settle()
+	return ID(a.keeper.args.Rows())
 }
 
-// added counts the rows of a set that was added to the batch, and sends a full batch.
-func (a *Sets) added(set *Set) {
-	a.rows += int64(set.Len())
-	switch n := len(a.batch.packed); {
-	case n >= largeBatch:
+// Intern returns the id of a set, which must not be empty. It waits for all sets before.
+func (a *Sets) Intern(set *Set) ID {
+	var id learned
+	a.Assign(&id, 0, set)
+	a.Settle()
+	return id.ID
+}
+
+// learned is a target that keeps an id.
+type learned struct{ ID }
+
+// Set implements Target.
+func (l *learned) Set(_ int64, id ID) { l.ID = id }
+
+// add adds a set to the batch, and hands on a full one.
+func (a *Sets) add(set *Set, s packedSet) {
+	b := a.batch
+	b.packed = set.pack(b.packed)
+	s.end = len(b.packed)
+	b.sets = append(b.sets, s)
+	switch {
+	case s.end >= largeBatch:
 		a.Settle()
-	case n >= batchBytes:
+	case s.end >= batchBytes:
 		a.send()
 	}
 }
 
-// InternOf returns the id of the set that the source adds, or table.None if it adds
-// nothing. It overwrites scratch.
-func (a *Sets) InternOf(source Source, scratch *Set) ID {
-	if source == nil {
-		return table.None
-	}
-	scratch.Reset()
-	source.AddArgs(scratch)
-	if scratch.Len() == 0 {
-		return table.None
-	}
-	return a.Intern(scratch)
-}
-
-// send hands the batch to the writer and begins another.
+// send hands the batch to the keeper and begins another.
 func (a *Sets) send() {
 	if a.helper == nil {
-		a.helper = handoff.Help(batches, a.writer.run)
+		a.helper = handoff.Help(batches, a.keeper.run)
 	}
 	a.batch.strings = a.strings.View()
 	a.helper.Give(a.batch)
-	if a.made < batches {
-		a.batch = new(batch)
-		a.made++
+	if a.given++; a.given == batches {
+		a.take()
+	}
+	if n := len(a.spare); n > 0 {
+		a.batch, a.spare = a.spare[n-1], a.spare[:n-1]
 		return
 	}
-	a.batch, _ = a.helper.Take()
+	a.batch = new(batch)
 }
 
-// Settle writes all pending sets.
+// take takes the next batch back, and lets its targets know the ids.
+func (a *Sets) take() {
+	b, _ := a.helper.Take()
+	a.given--
+	b.tell()
+	a.spare = append(a.spare, b)
+}
+
+// tell lets the targets know the ids, and empties the batch.
+func (b *batch) tell() {
+	for i := range b.sets {
+		if s := &b.sets[i]; s.to != nil {
+			s.to.Set(s.row, s.id)
+		}
+	}
+	clear(b.sets) // of targets
+	b.packed, b.sets = b.packed[:0], b.sets[:0]
+	if cap(b.packed) > 2*batchBytes {
+		b.packed = nil // an unusually large text made it grow
+	}
+}
+
+// Settle stores all sets, and lets all targets know their ids.
 func (a *Sets) Settle() {
-	a.Stop()
-	a.batch.strings = a.strings.View()
-	a.writer.write(a.batch)
-}
-
-// Stop waits for the writer to finish. The next full batch starts another.
-func (a *Sets) Stop() {
-	if a.helper == nil {
+	for a.given > 0 {
+		a.take()
+	}
+	if len(a.batch.sets) == 0 {
 		return
 	}
-	for range a.made - 1 {
-		a.helper.Take()
-	}
-	a.helper.Stop()
-	a.helper, a.made = nil, 1
+	a.batch.strings = a.strings.View()
+	a.keeper.store(a.batch) // the helper waits
+	a.batch.tell()
 }
 
-// writer fills the table args.
-type writer struct {
+// Stop ends the goroutine that stores sets.
+func (a *Sets) Stop() {
+	if a.helper != nil {
+		a.helper.Stop()
+		a.helper, a.given = nil, 0
+	}
+}
+
+// keeper finds the ids of sets, and fills the table args.
+type keeper struct {
 	args  *schema.Args
+	ids   recentIDs
 	names [len(kinds)]table.StringID // names of the kinds, in the strings of Sets
 
 	// Each chunk has a string pool of its own, so that strings that do not recur take
@@ -144,75 +193,90 @@ type writer struct {
 	types   [len(kinds)]table.StringID
 	view    table.StringView // the strings of Sets as of the current batch
 	invalid int64            // texts of earlier chunks that are not UTF-8
+	hashes  []uint64         // scratch
 }
 
-func (w *writer) init(t *schema.Args, strings *table.StringPool, detach func(*table.Table, func() table.StringView)) {
-	w.args, w.strings = t, table.NewStringPool()
+func (k *keeper) init(t *schema.Args, strings *table.StringPool, detach func(*table.Table, func() table.StringView)) {
+	k.args, k.strings = t, table.NewStringPool()
 	for kind, name := range kinds {
-		w.names[kind] = strings.Intern(name)
+		k.names[kind] = strings.Intern(name)
 	}
-	detach(&t.Table, w.seal)
+	detach(&t.Table, k.seal)
 }
 
 // seal returns the strings of a complete chunk and starts an empty pool for the next.
-func (w *writer) seal() table.StringView {
-	view := w.strings.View()
-	w.invalid += w.strings.Invalid()
-	w.strings, w.weighed = table.NewStringPool(), 0
-	w.known = paged.Sparse[table.StringID]{}
-	clear(w.types[:])
+func (k *keeper) seal() table.StringView {
+	view := k.strings.View()
+	k.invalid += k.strings.Invalid()
+	k.strings, k.weighed = table.NewStringPool(), 0
+	k.known = paged.Sparse[table.StringID]{}
+	clear(k.types[:])
 	return view
 }
 
 // typeOf returns the chunk's string for a kind of value.
-func (w *writer) typeOf(kind Kind) table.StringID {
-	if w.types[kind] == 0 {
-		w.types[kind] = w.string(w.names[kind])
+func (k *keeper) typeOf(kind Kind) table.StringID {
+	if k.types[kind] == 0 {
+		k.types[kind] = k.string(k.names[kind])
 	}
-	return w.types[kind]
+	return k.types[kind]
 }
 
 // string returns the chunk's id for one of the strings of Sets.
-func (w *writer) string(id table.StringID) table.StringID {
-	known := w.known.At(int(id))
+func (k *keeper) string(id table.StringID) table.StringID {
+	known := k.known.At(int(id))
 	if *known == 0 && id != 0 {
-		*known = w.strings.Intern(w.view.Get(id))
+		*known = k.strings.Intern(k.view.Get(id))
 	}
 	return *known
 }
 
 // Invalid counts the texts that were not UTF-8.
-func (a *Sets) Invalid() int64 { return a.writer.invalid + a.writer.strings.Invalid() }
+func (a *Sets) Invalid() int64 { return a.keeper.invalid + a.keeper.strings.Invalid() }
 
-// run writes batches and sends them back empty.
-func (w *writer) run(h *handoff.Helper[*batch]) {
+// run stores batches and sends them back.
+func (k *keeper) run(h *handoff.Helper[*batch]) {
 	for {
 		b, ok := h.Next()
 		if !ok {
 			return
 		}
-		w.write(b)
+		k.store(b)
 		h.Done(b)
 	}
 }
 
-// write stores the sets of a batch and empties it.
-func (w *writer) write(b *batch) {
-	w.view = b.strings
-	for rest := b.packed; len(rest) > 0; {
-		rest = w.writeSet(rest)
-		w.args.Weigh(w.strings.Size() - w.weighed)
-		w.weighed = w.strings.Size()
+// store finds the ids of the sets of a batch, and writes those that are new.
+func (k *keeper) store(b *batch) {
+	k.view = b.strings
+	k.hashes = k.hashes[:0]
+	from := 0
+	for i := range b.sets {
+		s := &b.sets[i]
+		k.hashes = append(k.hashes, xxh3.Hash(b.packed[from:s.end])|1)
+		from = s.end
 	}
-	b.packed = b.packed[:0]
-	if cap(b.packed) > 2*batchBytes {
-		b.packed = nil // an unusually large text made it grow
+	k.ids.fetch(k.hashes)
+	from = 0
+	for i := range b.sets {
+		s := &b.sets[i]
+		next := k.args.Rows()
+		id, added := next, true
+		if !s.single {
+			id, added = k.ids.insert(k.hashes[i], next)
+		}
+		if s.id = ID(id); added {
+			k.writeSet(b.packed[from:s.end])
+			k.args.Weigh(k.strings.Size() - k.weighed)
+			k.weighed = k.strings.Size()
+		}
+		from = s.end
 	}
 }
 
-// writeSet stores the first of the packed sets and returns the others.
-func (w *writer) writeSet(packed []byte) (rest []byte) {
-	t := w.args
+// writeSet stores a packed set.
+func (k *keeper) writeSet(packed []byte) {
+	t := k.args
 	id := t.Rows()
 	n := int(binary.LittleEndian.Uint32(packed))
 	packed = packed[packedHead:]
@@ -223,18 +287,18 @@ func (w *writer) writeSet(packed []byte) (rest []byte) {
 		for i := range ids {
 			var a packedArg
 			a, packed = unpack(packed)
-			ids[i], types[i] = id, w.typeOf(a.Value.Kind)
-			keys[i] = w.string(a.Key)
+			ids[i], types[i] = id, k.typeOf(a.Value.Kind)
+			keys[i] = k.string(a.Key)
 			flatKeys[i] = keys[i]
 			if a.FlatKey != a.Key {
-				flatKeys[i] = w.string(a.FlatKey)
+				flatKeys[i] = k.string(a.FlatKey)
 			}
 			row := row + int64(i)
 			switch a.Value.Kind {
 			case KindString, KindJSON:
-				t.StringValue.Set(row, w.string(table.StringID(a.Value.bits)))
+				t.StringValue.Set(row, k.string(table.StringID(a.Value.bits)))
 			case kindText:
-				t.StringValue.Set(row, w.strings.InternBytes(a.text))
+				t.StringValue.Set(row, k.strings.InternBytes(a.text))
 			case KindReal:
 				t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
 			case KindNull:
@@ -244,7 +308,6 @@ func (w *writer) writeSet(packed []byte) (rest []byte) {
 		}
 		n -= some
 	}
-	return packed
 }
 
 // A packed set starts with its number of args (32 bits). Each arg follows: key (32

@@ -634,8 +634,6 @@ func storeHints[ID ~int64](s *Machines, all map[ID]*hints, sort string, to *tabl
 		if h.sorted {
 			h.args.Add(s.strings.Intern(sort), args.Int(h.sort))
 		}
-		if h.args.Len() > 0 {
-			to.Set(int64(id), s.args.Intern(&h.args))
-		}
+		s.args.Assign(to, int64(id), &h.args)
 	}
 }

@@ -148,8 +148,12 @@ func declare(v any, chunkRows int, to *sink) *Table {
 		}
 		walk(value.Field(0))
 		for i := 1; i < value.NumField(); i++ {
-			if c, ok := value.Field(i).Addr().Interface().(storage); ok {
+			field := value.Field(i).Addr().Interface()
+			if c, ok := field.(storage); ok {
 				columns = append(columns, c)
+			}
+			if _, ok := field.(interface{ sets() reflect.Type }); ok {
+				table.sets = true
 			}
 		}
 	}

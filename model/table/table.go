@@ -39,6 +39,7 @@ type Table struct {
 	raw       *StringPool           // values of Bytes columns in the open chunk, nil if there are none
 	pins      int                   // pinned rows of the open chunk
 	closed    []*Chunk              // full but not sealed, in order
+	sets      bool                  // whether it has a SetRef
 	sink      *sink
 }
 
@@ -55,6 +56,7 @@ type sink struct {
 	view    func() StringView // returns the strings that rows refer to
 	pool    *pool
 	parking parking
+	settle  func() // sets the values of SetRefs that wait
 	err     error
 }
 
@@ -242,8 +244,16 @@ func (t *Table) Cut() {
 	t.sink.err = cmp.Or(t.sink.err, t.sink.parking.relieve(t))
 }
 
+// settle sets the values of columns with SetRefs that wait, if the table has one.
+func (t *Table) settle() {
+	if t.sets && t.sink.settle != nil {
+		t.sink.settle()
+	}
+}
+
 // close ends the open chunk and begins the next.
 func (t *Table) close() {
+	t.settle()
 	rows := int(t.rows - t.base)
 	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, Text: t.text, table: t, pins: t.pins, raw: t.raw, vectors: make([]Vector, len(t.columns))}
 	t.base, t.pins = t.rows, 0
@@ -280,6 +290,7 @@ func (t *Table) flush() {
 
 // seal passes the first closed chunk to the sink.
 func (t *Table) seal() {
+	t.settle()
 	chunk := t.closed[0]
 	t.closed = slices.Delete(t.closed, 0, 1)
 	t.sink.parking.waiting -= chunk.Size()
@@ -406,6 +417,7 @@ func (d *derivation) copy(row int64) {
 // Inherit copies the columns of the parent's row with this id to a child's row. Neither row may
 // be sealed.
 func (t *Table) Inherit(row int64, parent *Table, id int64) {
+	parent.settle()
 	t.SetID(row, id)
 	for i, c := range parent.schema.Columns {
 		if c.stored >= 0 {

@@ -139,9 +139,7 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 	t.UTID.Set(row, utid)
 	t.CommonFlags.Set(row, flags)
 	t.Type.Set(row, p.rowType)
-	if p.set.Len() > 0 {
-		t.ArgSetID.Set(row, p.Store.InternArgs(&p.set))
-	}
+	p.Store.SetArgs(&t.ArgSetID, row, &p.set)
 }
 
 // ucpu caches Machine.CPU.

@@ -25,7 +25,8 @@ type parser struct {
 	shared  bool // some spans share the id of another
 	set     model.ArgSet
 	flow    model.ArgSet
-	links   [][]byte // of the current span
+	parent  model.ArgSetID // of flows from a parent, or None
+	links   [][]byte       // of the current span
 }
 
 // reference is a parent or a linked span that is not there yet.
@@ -37,7 +38,7 @@ type reference struct {
 }
 
 func newParser(r *Reader) *parser {
-	return &parser{Reader: r, lanes: laneSets{context: r.in.Context}, known: newIndex(r.in.TempDir)}
+	return &parser{Reader: r, lanes: laneSets{context: r.in.Context}, known: newIndex(r.in.TempDir), parent: model.None}
 }
 
 // keyOf returns the key of a span. half is 1 for the server's half of a shared span.
@@ -156,8 +157,11 @@ func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 	}
 	p.known.add(key, slice)
 	if above != 0 && !nested {
-		p.flow.Reset()
-		p.refer(reference{above, alternate, slice, p.flowArgs("parent")})
+		if p.parent == model.None {
+			p.flow.Reset()
+			p.parent = p.flowArgs("parent")
+		}
+		p.refer(reference{above, alternate, slice, p.parent})
 	}
 	for _, link := range p.links {
 		p.link(slice, link)

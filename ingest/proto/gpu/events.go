@@ -160,7 +160,7 @@ func (g *gpuEvents) describeQueue(gpu, index int64, queue gpuQueue) {
 	delete(g.unnamed, index)
 	track := g.Async.Default(renderStages, nil, g.queueDims(gpu, "id", index, 0)...)
 	g.Store.Track.Name.Set(int64(track), queue.name)
-	g.Store.Track.SourceArgSetID.Set(int64(track), g.Store.InternArgs(g.description(queue)))
+	g.Store.SetArgs(&g.Store.Track.SourceArgSetID, int64(track), g.description(queue))
 }
 
 func (g *gpuEvents) description(queue gpuQueue) *model.ArgSet {

@@ -98,9 +98,7 @@ func (v *vulkanMemory) parse(e *proto.Event) {
 	t.Operation.Set(row, v.NameOf(vulkanOperations, operation))
 	t.Timestamp.Set(row, e.TS)
 	t.UPID.Set(row, upid)
-	if annotations.Len() > 0 {
-		t.ArgSetID.Set(row, v.Store.InternArgs(&annotations))
-	}
+	v.Store.SetArgs(&t.ArgSetID, row, &annotations)
 	v.count(e.TS, upid, source, operation, scope, memoryType, size)
 }
 

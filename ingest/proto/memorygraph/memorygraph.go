@@ -228,8 +228,6 @@ func (m *reader) node(process processID, n *node, path string, parent nodeID) no
 			set.Add(strs.Intern(name+".unit"), model.StringArg(strs.Intern(e.unit)))
 		}
 	}
-	if set.Len() > 0 {
-		t.ArgSetID.Set(row, m.Store.InternArgs(&set))
-	}
+	m.Store.SetArgs(&t.ArgSetID, row, &set)
 	return nodeID(row)
 }

@@ -294,9 +294,7 @@ func (s *info) gpuInfo(index int64, data []byte) {
 			t.PCIBDF.Set(row, text)
 		}
 	}
-	if args.Len() > 0 {
-		t.ArgSetID.Set(row, s.Store.InternArgs(&args))
-	}
+	s.Store.SetArgs(&t.ArgSetID, row, &args)
 }
 
 func (s *info) interrupt(data []byte) {

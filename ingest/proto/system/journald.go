@@ -60,7 +60,5 @@ func journalLine(r *proto.Reader, e *proto.Event) {
 	if pid != 0 {
 		t.UTID.Set(row, r.Machine.ThreadOf(tid, pid))
 	}
-	if args.Len() > 0 {
-		t.ArgSetID.Set(row, r.Store.InternArgs(&args))
-	}
+	r.Store.SetArgs(&t.ArgSetID, row, &args)
 }

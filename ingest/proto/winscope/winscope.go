@@ -62,9 +62,7 @@ func (d *dumper) describe(row int64, argSetID *table.SetRef[schema.Args], state 
 
 // store stores the set as args of a row, and empties it.
 func (d *dumper) store(row int64, argSetID *table.SetRef[schema.Args]) {
-	if d.set.Len() > 0 {
-		argSetID.Set(row, d.Store.InternArgs(&d.set))
-	}
+	d.Store.SetArgs(argSetID, row, &d.set)
 	d.set.Reset()
 }
 

@@ -27,6 +27,8 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Der
 test nightly quick cross unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
+# Google's library for its store can also speak gRPC, which tpfleet does not: 138 packages and 17 MB less.
+fleet fleet-lint fleet-unit fleet-quick fleet-test: export GOFLAGS := -tags=disable_grpc_modules $(GOFLAGS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

@@ -11,7 +11,7 @@ type recentIDs struct {
 	slots   []recentSlot // a power of two long
 	entries [2][]recentEntry
 	young   uint32 // index in entries of those in use; the others are older
-	fetched recentSlot
+	fetched recentSlot // what fetch read, so that the compiler does not leave it out
 }
 
 type recentEntry struct {

@@ -10,7 +10,7 @@ type recentIDs struct {
 	// without its entry, and 2 MiB of slots stay in the processor's caches.
 	slots   []recentSlot // a power of two long
 	entries [2][]recentEntry
-	young   uint32 // index in entries of those in use; the others are older
+	young   uint32     // index in entries of those in use; the others are older
 	fetched recentSlot // what fetch read, so that the compiler does not leave it out
 }
 

@@ -85,7 +85,7 @@ func NewStore(o Options) *Store {
 	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}, first: map[*Machine]*File{}}
 	s.words = newWords(s.Strings)
 	s.args = args.NewSets(&s.Args, s.Strings, s.set.Detach)
-	s.set.Settle(s.args.Settle)
+	s.set.BeforeSealing(s.args.Settle)
 	s.machines = machine.New(&s.Tables, s.Strings, s.args)
 	s.slices.store = s
 	return s

@@ -38,7 +38,7 @@ func TestSets(t *testing.T) {
 	pool, sealed := table.NewStringPool(), ids{}
 	all := table.NewSet(&tables, pool, 1000, sealed, table.Parking{})
 	sets := NewSets(&tables.Args, pool, all.Detach)
-	all.Settle(sets.Settle)
+	all.BeforeSealing(sets.Settle)
 	defer sets.Stop()
 	counters, states := &tables.Counter, &tables.State
 

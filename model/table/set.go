@@ -79,8 +79,8 @@ func (s *Set) Detach(t *Table, view func() StringView) {
 	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view, pool: s.sink.pool}
 }
 
-// Settle sets what is called before rows that have a SetRef are sealed.
-func (s *Set) Settle(settle func()) { s.sink.settle = settle }
+// BeforeSealing makes the tables call settle before they seal or copy rows that have a SetRef, to get the values that wait.
+func (s *Set) BeforeSealing(settle func()) { s.sink.settle = settle }
 
 // Fail sets the error of the sink if there was none before.
 func (s *Set) Fail(err error) { s.sink.err = cmp.Or(s.sink.err, err) }

@@ -93,12 +93,18 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 }
 
 // atAnyPlace returns the file if it supports random access, or nil.
-func atAnyPlace(file io.Reader) io.ReaderAt {
-	if f, ok := file.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil
-		}
+func atAnyPlace(file io.Reader) *io.SectionReader {
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return nil
 	}
-	at, _ := file.(io.ReaderAt)
-	return at
+	switch f := file.(type) {
+	case *os.File:
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return io.NewSectionReader(at, 0, info.Size())
+		}
+	case interface{ Size() int64 }:
+		return io.NewSectionReader(at, 0, f.Size())
+	}
+	return nil
 }

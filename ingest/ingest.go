@@ -43,7 +43,7 @@ type Options struct {
 	Sorted *sort.Progress
 	// At gives random access to the trace's bytes. It is nil if they can only be read in
 	// order; archives are then copied first.
-	At io.ReaderAt
+	At *io.SectionReader
 	// Formats are the formats to choose from; nil means all.
 	Formats []*format.Format
 	// Detected is called with the format of each file in the input as soon as it is

@@ -17,8 +17,8 @@ type store struct{ *spool.File }
 // fault returns the archive file's own read error if there is one, else err as an error
 // of the contents.
 func (s *store) fault(err error, offset int64) error {
-	if s.Err != nil {
-		return s.Err
+	if failed := s.Err(); failed != nil {
+		return failed
 	}
 	return format.Errorf(format.ErrCorrupt, offset, "%v", err)
 }
@@ -33,7 +33,7 @@ type contents struct {
 func (c *contents) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.n += int64(n)
-	if err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) && c.store.Err == nil {
+	if err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) && c.store.Err() == nil {
 		return n, err
 	}
 	return n, c.store.fault(err, c.n)

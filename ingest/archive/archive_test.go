@@ -280,7 +280,7 @@ func TestInPlace(t *testing.T) {
 		"an archive in it": zipped(t, zip.Store, members...), "in a gzip": gz(zipped(t, zip.Store, members[0])),
 	} {
 		inPlace := nowhere
-		inPlace.At = bytes.NewReader(data)
+		inPlace.At = io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 		store := model.NewStore(model.Options{})
 		err := ingest.Read(store, "x", bytes.NewReader(data), inPlace)
 		if copies := name != "zip" && name != "tar"; copies != errors.Is(err, fs.ErrNotExist) {

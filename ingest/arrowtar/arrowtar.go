@@ -85,12 +85,12 @@ func read(in *format.Input) error {
 	e := &export{in: in, files: map[string]*file{}, open: map[int64][]openSlice{}, keys: map[int64]model.Stat{}, argColumns: map[argColumn]int{}}
 	e.unpack(input)
 	if len(e.files) == 0 {
-		return cmp.Or(input.Err, error(format.Errorf(format.ErrCorrupt, 0, "no table can be read")))
+		return cmp.Or(input.Err(), error(format.Errorf(format.ErrCorrupt, 0, "no table can be read")))
 	}
 	if err := e.tables(); err != nil {
 		return err
 	}
-	return input.Err
+	return input.Err()
 }
 
 // unpack opens the files in the archive.

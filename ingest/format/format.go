@@ -94,7 +94,7 @@ type Input struct {
 	Alone bool
 	// At gives random access to the file's bytes, for archives. It is nil if they can only
 	// be read in order.
-	At io.ReaderAt
+	At *io.SectionReader
 	// Taken returns how many bytes of the whole input have been read so far.
 	Taken func() int64
 	// TempDir is where temporary files go; "" means the system's.

@@ -237,7 +237,7 @@ func read(in *format.Input) error {
 		return format.Errorf(format.ErrNoEvents, -1, "a heap dump without objects")
 	}
 	newGraph(r).write()
-	return file.Err
+	return file.Err()
 }
 
 // ending treats a premature end of the input as its end, and sets cut.

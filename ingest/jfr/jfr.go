@@ -87,8 +87,8 @@ func read(in *format.Input) error {
 			return err
 		}
 	}
-	if file.Err != nil {
-		return file.Err
+	if file.Err() != nil {
+		return file.Err()
 	}
 	if r.total == 0 && r.unsupported != "" {
 		return format.Errorf(format.ErrUnsupported, -1, "%s", r.unsupported)

@@ -106,7 +106,7 @@ func (r *reader) each(name string, do func(*tableFile) error) error {
 		}
 	}
 	t.report()
-	return t.input.Err
+	return t.input.Err()
 }
 
 // rows calls a function with each row of a table.
@@ -137,15 +137,20 @@ func openTable(in *format.Input, file *model.File, from io.Reader) (*tableFile, 
 	part := *in
 	part.Reader = from
 	if from != io.Reader(in) {
-		part.At, _ = from.(io.ReaderAt)
+		part.At = nil
 	}
 	input, err := spool.Open(&part)
 	if err != nil {
 		return nil, err
 	}
 	t := &tableFile{file: file, strings: in.Store.Strings, input: input, columns: map[string]int{}}
-	if t.File, t.damage = parquetfile.Open(input, input.Size); t.damage != nil {
-		return t, input.Err
+	t.File, t.damage = parquetfile.Open(input, input.Size)
+	if err := input.Err(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	if t.damage != nil {
+		return t, nil
 	}
 	for i, name := range t.Columns {
 		t.columns[name] = i

@@ -79,8 +79,8 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 		switch {
 		case err == nil:
 			continue
-		case r.file.Err != nil:
-			return r.file.Err
+		case r.file.Err() != nil:
+			return r.file.Err()
 		case end > r.file.Size:
 			r.in.File.LogAt(model.StatTruncatedInput, r.file.Size, nil)
 		case err != io.EOF && err != io.ErrUnexpectedEOF:

@@ -88,8 +88,8 @@ func read(in *format.Input) error {
 func (r *reader) fault(c *cursor, err error) error {
 	var known *format.Error
 	switch {
-	case r.file.Err != nil:
-		return r.file.Err
+	case r.file.Err() != nil:
+		return r.file.Err()
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, errTruncated):

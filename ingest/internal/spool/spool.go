@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
@@ -12,17 +13,30 @@ import (
 // File is an input with random access: the input itself, or a copy in a temporary file.
 type File struct {
 	Size int64
-	Err  error // error of reading the file, which distinguishes a failing disk from a damaged input
 	at   io.ReaderAt
-	copy *os.File // nil if at is the input itself
+	copy *os.File      // nil if at is the input itself
+	read chan struct{} // closed once the input itself is read to its end
+	err  atomic.Pointer[error]
 }
 
-// Open reads an input to its end. If the input has no random access, Open copies it to a file
-// in the temporary directory.
+// Err returns the error of reading the file, which distinguishes a failing disk from a damaged input.
+func (f *File) Err() error {
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Open reads an input to its end, because its hash is that of all bytes. If the input has random access, another goroutine
+// does that until Close, else Open copies it to a file in the temporary directory.
 func Open(in *format.Input) (*File, error) {
 	if in.At != nil {
-		size, err := io.Copy(io.Discard, in)
-		return &File{Size: size, at: in.At}, err
+		f := &File{Size: in.At.Size(), at: in.At, read: make(chan struct{})}
+		go func() {
+			defer close(f.read)
+			io.Copy(io.Discard, in) // who wants the hash gets the error
+		}()
+		return f, nil
 	}
 	file, err := os.CreateTemp(in.TempDir, "tpconvert-input-*")
 	if err != nil {
@@ -39,20 +53,23 @@ func Open(in *format.Input) (*File, error) {
 
 // Close releases the file.
 func (f *File) Close() {
+	if f.read != nil {
+		<-f.read
+	}
 	if f.copy != nil {
 		f.copy.Close()
 		os.Remove(f.copy.Name())
 	}
 }
 
-// ReadAt implements io.ReaderAt.
+// ReadAt implements io.ReaderAt. Members of an archive may be read at the same time.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	if offset < 0 {
 		return 0, errors.New("a position before the start")
 	}
 	n, err := f.at.ReadAt(p, offset)
 	if err != nil && err != io.EOF {
-		f.Err = err
+		f.err.Store(&err)
 	}
 	return n, err
 }

@@ -1,6 +1,9 @@
 package ctf
 
 import (
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/internal/handoff"
 )
@@ -34,36 +37,44 @@ type switched struct {
 
 func (b *batch) full() bool { return len(b.items) >= batchItems || len(b.tokens.Bytes()) >= batchBytes }
 
-// ahead passes the events of all packets to the sorter while a goroutine decodes those after them.
-func (s *stream) ahead() error {
-	var failed error // valid once the helper has ended
-	h := handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
+// start opens a file and starts to decode it.
+func (r *reader) start(part format.Part) (*stream, error) {
+	from, err := part.Open()
+	if err != nil {
+		return nil, err
+	}
+	r.parser.streams = append(r.parser.streams, streamTrack{name: part.Name[strings.LastIndexByte(part.Name, '/')+1:]})
+	s := &stream{reader: r, file: part.File, from: from, before: r.found, number: len(r.parser.streams) - 1, events: r.in.Sorter.NewStream(r.parser)}
+	s.slots, s.steps = make([]uint64, r.kept), freeSteps
+	if n := len(r.windows); n > 0 {
+		s.window, r.windows = r.windows[n-1][:0], r.windows[:n-1]
+	}
+	s.decoding = handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
 		s.helper = h
-		failed = s.read()
+		s.failed = s.read()
 		if s.batch != nil {
 			h.Done(s.batch)
 		}
 	})
-	defer h.Stop()
 	for range batchesAhead {
-		h.Give(&batch{tokens: token.NewWriter(s.in.Store)})
+		s.decoding.Give(&batch{tokens: token.NewWriter(r.in.Store)})
 	}
-	for {
-		b, ok := h.Take()
-		if !ok {
-			return failed
-		}
-		if err := s.pass(b); err != nil {
-			return err
-		}
-		b.items = b.items[:0]
-		b.tokens.Reset()
-		h.Give(b)
-	}
+	return s, nil
 }
 
-// pass passes the events of a batch to the sorter.
-func (s *stream) pass(b *batch) error {
+// close stops to decode the file.
+func (s *stream) close() {
+	s.decoding.Stop()
+	s.from.Close()
+	s.windows = append(s.windows, s.window)
+}
+
+// pass passes the events of the next batch to the sorter. It returns false after the last one, or an error.
+func (s *stream) pass() (more bool, err error) {
+	b, ok := s.decoding.Take()
+	if !ok {
+		return false, nil
+	}
 	from := 0
 	for i := range b.items {
 		it := &b.items[i]
@@ -81,10 +92,13 @@ func (s *stream) pass(b *batch) error {
 			s.parser.kernel.switchedFrom(it.switched, ts)
 		}
 		if err := s.events.Push(ts, payload); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	b.items = b.items[:0]
+	b.tokens.Reset()
+	s.decoding.Give(b)
+	return true, nil
 }
 
 // room returns the batch to fill, or nil if no more is wanted.

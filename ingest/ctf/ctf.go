@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
@@ -55,7 +54,8 @@ type reader struct {
 	hasMagic     bool         // packets begin with a magic number
 	magic        [4]byte
 	packets      map[instance][]packetInfo
-	found        int64 // events
+	found        int64    // events, of the files that were read
+	windows      [][]byte // of files that were read, to use again
 }
 
 func read(in *format.Input) error {
@@ -286,46 +286,55 @@ func (r *reader) facts(d *declarations) {
 	}
 }
 
-// readStreams reads the files beside the metadata.
+// filesAtOnce is how many files are decoded at the same time.
+const filesAtOnce = 4
+
+// readStreams reads the files beside the metadata. Those at hand take turns, a batch each.
 func (r *reader) readStreams() error {
 	if r.in.Parts == nil {
 		return format.Errorf(format.ErrUnsupported, -1, "the metadata of a trace without its streams: name their folder instead")
 	}
-	var window []byte // of the file before
-	for _, part := range r.in.Parts {
-		s := &stream{reader: r, file: part.File}
-		s.slots, s.steps, s.window = make([]uint64, r.kept), freeSteps, window[:0]
-		if err := s.open(part); err != nil {
+	most := filesAtOnce
+	if !r.timed { // the number of an event stands for its time
+		most = 1
+	}
+	var failed error // the first one; other files are read nevertheless
+	var open []*stream
+	defer func() {
+		for _, s := range open {
+			s.close()
+		}
+	}()
+	for rest := r.in.Parts; ; {
+		for len(open) < most && len(rest) > 0 {
+			s, err := r.start(rest[0])
+			if failed = cmp.Or(failed, err); s != nil {
+				open = append(open, s)
+			}
+			rest = rest[1:]
+		}
+		if len(open) == 0 {
+			break
+		}
+		s := open[0]
+		open = open[1:]
+		more, err := s.pass()
+		if more {
+			open = append(open, s)
+			continue
+		}
+		s.close()
+		if err != nil {
 			return err
 		}
-		window = s.window
+		r.found += s.found
+		failed = cmp.Or(failed, s.failed)
 	}
 	r.lost()
-	if r.found == 0 {
+	if failed == nil && r.found == 0 {
 		return format.Errorf(format.ErrNoEvents, -1, "no events in %d files beside the metadata", len(r.in.Parts))
 	}
-	return nil
-}
-
-// open reads a file, unless it is no stream.
-func (s *stream) open(part format.Part) error {
-	from, err := part.Open()
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	s.from = from
-	if more, err := s.more(); err != nil || !more {
-		return err
-	}
-	if s.hasMagic && !bytes.HasPrefix(s.window, s.magic[:]) && !bytes.Contains(s.window, s.magic[:]) {
-		s.file.Unread(model.StatUnreadFact, model.None, "file without packets").Add(model.LogEntry{})
-		return nil
-	}
-	s.parser.streams = append(s.parser.streams, streamTrack{name: part.Name[strings.LastIndexByte(part.Name, '/')+1:]})
-	s.number = len(s.parser.streams) - 1
-	s.events = s.in.Sorter.NewStream(s.parser)
-	return s.ahead()
+	return failed
 }
 
 // lost counts what the recorder lost, by the counts and numbers of its packets.

@@ -78,16 +78,21 @@ type stream struct {
 	decoder
 	number int // in tokens
 	file   *model.File
-	from   io.Reader
+	from   io.ReadCloser
 	offset int64 // of the packet in the file
 	ended  bool  // the file has no more bytes than those in the window
 
 	class   *streamClass
 	events  *sort.Stream
+	found   int64  // events in the file
+	before  int64  // events in files that were read before
 	time    uint64 // last value of the clock
 	context []byte // encoded context of the packet
-	helper  *handoff.Helper[*batch]
 	batch   *batch // being filled, or nil
+	helper  *handoff.Helper[*batch]
+
+	decoding *handoff.Helper[*batch] // helper, to its owner
+	failed   error                   // of decoding, valid once the helper has ended
 }
 
 // fill reads more of the file, and drops what is before a position of the packet. It returns false at the end of the file.
@@ -136,8 +141,15 @@ func (s *stream) decode(f func()) error {
 	}
 }
 
-// read reads all packets.
+// read reads all packets, unless the file is no stream.
 func (s *stream) read() error {
+	if more, err := s.more(); err != nil || !more {
+		return err
+	}
+	if s.hasMagic && !bytes.HasPrefix(s.window, s.magic[:]) && !bytes.Contains(s.window, s.magic[:]) {
+		s.report(func() { s.file.Unread(model.StatUnreadFact, model.None, "file without packets").Add(model.LogEntry{}) })
+		return nil
+	}
 	for {
 		if more, err := s.more(); err != nil || !more {
 			return err
@@ -348,7 +360,7 @@ func (s *stream) note() {
 	if number, ok := s.known(instanceRole); ok {
 		of.number, of.file = number, nil
 	}
-	s.packets[of] = append(s.packets[of], p)
+	s.report(func() { s.packets[of] = append(s.packets[of], p) })
 }
 
 // ofEvent is the bit set of the roles that belong to a single event.
@@ -463,7 +475,7 @@ func (s *stream) now(offset int64) (int64, bool) {
 			s.report(func() { s.file.Unread(model.StatUnreadEvent, model.None, "event without a time").AddAt(offset) })
 			return 0, false
 		}
-		return s.found, true
+		return s.before + s.found, true
 	}
 	ns, ok := s.class.clock.ns(s.time)
 	if !ok {

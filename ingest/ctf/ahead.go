@@ -1,6 +1,7 @@
 package ctf
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -51,7 +52,7 @@ func (r *reader) start(part format.Part) (*stream, error) {
 	}
 	s.decoding = handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
 		s.helper = h
-		s.failed = s.read()
+		s.failed = cmp.Or(s.read(), s.broken)
 		if s.batch != nil {
 			h.Done(s.batch)
 		}

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"io"
 	"slices"
 
@@ -298,23 +299,23 @@ func (r *reader) readStreams() error {
 	if !r.timed { // the number of an event stands for its time
 		most = 1
 	}
-	var failed error // the first one; other files are read nevertheless
+	var bad error // of the first damaged file; others are read nevertheless
 	var open []*stream
 	defer func() {
 		for _, s := range open {
 			s.close()
 		}
 	}()
-	for rest := r.in.Parts; ; {
-		for len(open) < most && len(rest) > 0 {
+	for rest := r.in.Parts; len(open) > 0 || len(rest) > 0; {
+		if len(open) < most && len(rest) > 0 {
 			s, err := r.start(rest[0])
-			if failed = cmp.Or(failed, err); s != nil {
+			if s != nil {
 				open = append(open, s)
+			} else if !r.damaged(rest[0].File, err) {
+				return err
 			}
-			rest = rest[1:]
-		}
-		if len(open) == 0 {
-			break
+			bad, rest = cmp.Or(bad, err), rest[1:]
+			continue
 		}
 		s := open[0]
 		open = open[1:]
@@ -327,14 +328,36 @@ func (r *reader) readStreams() error {
 		if err != nil {
 			return err
 		}
-		r.found += s.found
-		failed = cmp.Or(failed, s.failed)
+		if s.failed != nil && !r.damaged(s.file, s.failed) {
+			return s.failed
+		}
+		r.found, bad = r.found+s.found, cmp.Or(bad, s.failed)
 	}
 	r.lost()
-	if failed == nil && r.found == 0 {
-		return format.Errorf(format.ErrNoEvents, -1, "no events in %d files beside the metadata", len(r.in.Parts))
+	switch {
+	case r.found > 0:
+		return nil
+	case bad != nil:
+		return bad
 	}
-	return failed
+	return format.Errorf(format.ErrNoEvents, -1, "no events in %d files beside the metadata", len(r.in.Parts))
+}
+
+// damaged counts what is damaged in a file. It returns false if something else failed.
+func (r *reader) damaged(file *model.File, err error) bool {
+	var e *format.Error
+	if errors.As(err, &e) {
+		r.logDamage(file, e.Offset, e.Err)
+	}
+	return e != nil
+}
+
+// logDamage counts a damaged part.
+func (r *reader) logDamage(file *model.File, offset int64, err error) {
+	strs := r.in.Store.Strings
+	file.LogAt(model.StatCTFParseErrors, max(offset, 0), model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
+	}))
 }
 
 // lost counts what the recorder lost, by the counts and numbers of its packets.

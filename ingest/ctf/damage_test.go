@@ -1,9 +1,12 @@
 package ctf_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -152,6 +155,31 @@ func TestResync(t *testing.T) {
 		t.Errorf("%d slices, want %d", got, want)
 	}
 	tables.Want(t, "stats", "name|value", "clock_sync_cache_miss|1", "ctf_parse_errors|1")
+}
+
+// TestDamagedFile checks that the other files of a trace are read if one is damaged in its archive.
+func TestDamagedFile(t *testing.T) {
+	metadata, stream := unpacked(t)
+	whole, _ := ingesttest.MayFail(t, folder(t, [2]string{"metadata", metadata}, [2]string{"a", stream}))
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, file := range [][2]string{{"metadata", metadata}, {"a", stream}, {"b", stream}} {
+		to, err := w.CreateHeader(&zip.FileHeader{Name: file[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(to, file[1])
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data := archive.Bytes()
+	data[bytes.Index(data, []byte(stream))+len(stream)-1] ^= 1 // so that the checksum of the first is wrong
+	tables, failed := ingesttest.MayFail(t, data)
+	if got, want := len(tables.Rows("slice", "id")), 2*len(whole.Rows("slice", "id")); failed || got != want || want == 0 {
+		t.Errorf("%d slices, want %d, failed: %t", got, want, failed)
+	}
+	tables.Want(t, "import_log", "name|byte_offset", fmt.Sprint("ctf_parse_errors|", len(stream)))
 }
 
 func FuzzCTF(f *testing.F) {

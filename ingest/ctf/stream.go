@@ -81,6 +81,7 @@ type stream struct {
 	from   io.ReadCloser
 	offset int64 // of the packet in the file
 	ended  bool  // the file has no more bytes than those in the window
+	broken error // why, if that is not its end
 
 	class   *streamClass
 	events  *sort.Stream
@@ -92,18 +93,18 @@ type stream struct {
 	helper  *handoff.Helper[*batch]
 
 	decoding *handoff.Helper[*batch] // helper, to its owner
-	failed   error                   // of decoding, valid once the helper has ended
+	failed   error                   // valid once the helper has ended
 }
 
 // fill reads more of the file, and drops what is before a position of the packet. It returns false at the end of the file.
-func (s *stream) fill(keep int64) (bool, error) {
+func (s *stream) fill(keep int64) bool {
 	if drop := keep - s.base; drop > 0 {
 		drop = min(drop, int64(len(s.window)))
 		s.window = s.window[:copy(s.window, s.window[drop:])]
 		s.base += drop
 	}
 	if len(s.window) >= maxEvent {
-		return false, nil
+		return false
 	}
 	have := len(s.window)
 	if have >= cap(s.window)/2 {
@@ -111,11 +112,10 @@ func (s *stream) fill(keep int64) (bool, error) {
 	}
 	n, err := io.ReadFull(s.from, s.window[have:cap(s.window)])
 	s.window = s.window[:have+n]
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		s.ended = true
-		return n > 0, nil
+	if s.ended = err != nil; err != io.EOF && err != io.ErrUnexpectedEOF {
+		s.broken = err
 	}
-	return true, err
+	return n > 0
 }
 
 const firstWindow = 256 << 10
@@ -128,14 +128,11 @@ func (s *stream) decode(f func()) error {
 		if s.err != errWindow {
 			return s.err
 		}
-		if more, err := s.fill(from >> 3); err != nil || !more {
-			if err == nil && len(s.window) >= maxEvent {
-				err = fmt.Errorf("an event of more than %d MiB", maxEvent>>20)
-			} else if err == nil {
-				err = errWindow
+		if !s.fill(from >> 3) {
+			if len(s.window) >= maxEvent {
+				s.err = damagedBy("an event of more than %d MiB", maxEvent>>20)
 			}
-			s.err = err
-			return err
+			return s.err
 		}
 		s.pos, s.err, s.out = from, nil, s.out[:out]
 	}
@@ -143,17 +140,14 @@ func (s *stream) decode(f func()) error {
 
 // read reads all packets, unless the file is no stream.
 func (s *stream) read() error {
-	if more, err := s.more(); err != nil || !more {
-		return err
+	if !s.more() {
+		return nil
 	}
 	if s.hasMagic && !bytes.HasPrefix(s.window, s.magic[:]) && !bytes.Contains(s.window, s.magic[:]) {
 		s.report(func() { s.file.Unread(model.StatUnreadFact, model.None, "file without packets").Add(model.LogEntry{}) })
 		return nil
 	}
-	for {
-		if more, err := s.more(); err != nil || !more {
-			return err
-		}
+	for s.more() {
 		size, err := s.packet()
 		switch {
 		case err == nil:
@@ -163,18 +157,17 @@ func (s *stream) read() error {
 		case !errors.Is(err, errDamaged):
 			return err
 		default:
-			s.damaged(s.offset+s.pos>>3, err)
+			s.damagedAt(s.offset+s.pos>>3, err)
 		}
 		if size == 0 { // unknown
-			if found, err := s.resync(); err != nil || !found {
-				return err
+			if !s.resync() {
+				return nil
 			}
-			continue
-		}
-		if complete, err := s.skip(size); err != nil || !complete {
-			return err
+		} else if !s.skip(size) {
+			return nil
 		}
 	}
+	return nil
 }
 
 // toEnd is the size of a packet that ends with the file.
@@ -187,72 +180,61 @@ func damagedBy(format string, args ...any) error {
 	return fmt.Errorf("%w packet: %s", errDamaged, fmt.Sprintf(format, args...))
 }
 
-// damaged counts a damaged part.
-func (s *stream) damaged(offset int64, err error) {
-	strs := s.in.Store.Strings
-	s.report(func() {
-		s.file.LogAt(model.StatCTFParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
-			set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
-		}))
-	})
+// damagedAt counts a damaged part.
+func (s *stream) damagedAt(offset int64, err error) {
+	s.report(func() { s.logDamage(s.file, offset, err) })
 }
 
-// truncated counts that the file ends too early.
+// truncated counts that the file ends too early, unless that has another reason.
 func (s *stream) truncated(offset int64) {
+	if s.broken != nil {
+		return
+	}
 	s.report(func() { s.file.LogAt(model.StatTruncatedInput, offset, nil) })
 }
 
 // more reports whether there is another packet.
-func (s *stream) more() (bool, error) {
+func (s *stream) more() bool {
 	for len(s.window) == 0 && !s.ended {
-		if _, err := s.fill(s.base); err != nil {
-			return false, err
-		}
+		s.fill(s.base)
 	}
-	return len(s.window) > 0, nil
+	return len(s.window) > 0
 }
 
 // skip goes to the packet behind one of this size in bytes. It returns false at the end of the file.
-func (s *stream) skip(size int64) (bool, error) {
+func (s *stream) skip(size int64) bool {
 	for s.base+int64(len(s.window)) < size {
 		left := size - s.base - int64(len(s.window))
 		s.base, s.window = s.base+int64(len(s.window)), s.window[:0]
-		if more, err := s.fill(s.base); err != nil || !more {
-			if err == nil && size != toEnd {
+		if !s.fill(s.base) {
+			if size != toEnd {
 				s.truncated(s.offset + size - left)
 			}
-			return false, err
+			return false
 		}
 	}
 	s.window = s.window[:copy(s.window, s.window[size-s.base:])]
 	s.base, s.pos = 0, 0
 	s.offset += size
-	return true, nil
+	return true
 }
 
 // resync goes to the next packet by its magic number. It returns false if there is none.
-func (s *stream) resync() (bool, error) {
-	if !s.hasMagic {
-		return false, nil
-	}
-	if more, err := s.skip(max(s.base, 1)); err != nil || !more {
-		return false, err
+func (s *stream) resync() bool {
+	if !s.hasMagic || !s.skip(max(s.base, 1)) {
+		return false
 	}
 	for {
 		for len(s.window) < len(s.magic) && !s.ended {
-			if _, err := s.fill(0); err != nil {
-				return false, err
-			}
+			s.fill(0)
 		}
 		if i := bytes.Index(s.window, s.magic[:]); i >= 0 {
 			return s.skip(int64(i))
 		}
 		if s.ended {
-			return false, nil
+			return false
 		}
-		if _, err := s.skip(int64(len(s.window) - len(s.magic) + 1)); err != nil {
-			return false, err
-		}
+		s.skip(int64(len(s.window) - len(s.magic) + 1))
 	}
 }
 
@@ -288,8 +270,8 @@ func (s *stream) packet() (int64, error) {
 	s.note()
 	for s.pos < s.limit {
 		if size == toEnd { // up to the end of the file
-			if more, err := s.atEnd(); err != nil || !more {
-				return size, err
+			if s.atEnd() {
+				return size, nil
 			}
 		}
 		if err := s.event(); err != nil {
@@ -299,15 +281,9 @@ func (s *stream) packet() (int64, error) {
 	return size, nil
 }
 
-// atEnd reports whether there is more of a packet that ends with the file.
-func (s *stream) atEnd() (bool, error) {
-	if s.pos>>3 < s.base+int64(len(s.window)) {
-		return true, nil
-	}
-	if s.ended {
-		return false, nil
-	}
-	return s.fill(s.pos >> 3)
+// atEnd reports whether a packet that ends with the file is read.
+func (s *stream) atEnd() bool {
+	return s.pos>>3 >= s.base+int64(len(s.window)) && (s.ended || !s.fill(s.pos>>3))
 }
 
 // reason marks errors of decoding as damage.
@@ -479,7 +455,7 @@ func (s *stream) now(offset int64) (int64, bool) {
 	}
 	ns, ok := s.class.clock.ns(s.time)
 	if !ok {
-		s.damaged(offset, errors.New("a time after the year 2262"))
+		s.damagedAt(offset, errors.New("a time after the year 2262"))
 		return 0, false
 	}
 	return ns, true

@@ -21,10 +21,15 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Der
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
+KIND         = $(if $(filter 0,$(shell $(GO) env CGO_ENABLED)),pure,full)
+BUILD        = GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) $(KIND) bin/tpconvert
+
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
 test nightly quick cross unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+# Tests need not compile again what they have compiled.
+test nightly quick smoke conformance clients faults growth: BUILD = $(GO) build -o bin/tpconvert ./cmd/tpconvert
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
 # Google's library for its store can also speak gRPC, which tpfleet does not: 138 packages and 17 MB less.
@@ -33,8 +38,8 @@ fleet fleet-lint fleet-unit fleet-quick fleet-test: export GOFLAGS := -tags=disa
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20
 
-build: ## bin/tpconvert
-	$(GO) build -o bin/tpconvert ./cmd/tpconvert
+build: ## bin/tpconvert, as it is distributed but with symbols
+	$(BUILD)
 
 fleet: ## bin/tpfleet, a module of its own
 	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .

@@ -177,32 +177,25 @@ func schemaOf(declaration reflect.Type) *Schema {
 		return s.(*Schema)
 	}
 	s := &Schema{}
-	stored := 0
-	var walk func(t reflect.Type, depth int)
-	walk = func(t reflect.Type, depth int) {
-		head := t.Field(0)
-		switch depth {
-		case 0:
-			s.head(head)
-		case 1:
-			s.Parent = nameOf(head)
-		}
-		if head.Type == tableType {
-			s.Columns = append(s.Columns, s.id(depth > 0))
-			stored = s.Columns[0].stored + 1
-		} else {
-			walk(head.Type, depth+1)
-		}
-		for i := 1; i < t.NumField(); i++ {
-			c := columnOf(t.Field(i))
-			if !c.Row {
-				c.stored = stored
-				stored++
-			}
-			s.Columns = append(s.Columns, c)
+	head := declaration.Field(0)
+	s.head(head)
+	child := head.Type != tableType
+	s.Columns = append(s.Columns, s.id(child))
+	if child {
+		parent := schemaOf(head.Type)
+		s.Parent = parent.Name
+		s.Columns = append(s.Columns, parent.Columns[1:]...)
+	}
+	for i := 1; i < declaration.NumField(); i++ {
+		s.Columns = append(s.Columns, columnOf(declaration.Field(i)))
+	}
+	stored := s.Columns[0].stored + 1
+	for i := range s.Columns[1:] {
+		if c := &s.Columns[1+i]; !c.Row {
+			c.stored = stored
+			stored++
 		}
 	}
-	walk(declaration, 0)
 	first, _ := schemas.LoadOrStore(declaration, s)
 	return first.(*Schema)
 }

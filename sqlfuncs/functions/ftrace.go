@@ -104,7 +104,7 @@ func (e *ftraceEvents) appendEvent(to []byte, row int) []byte {
 	if a.Find(e.set.Int(row)); a.From == a.To {
 		return to
 	}
-	pieces, known := ftraceFormats[name]
+	pieces, known := ftraceFormats()[name]
 	if !known {
 		for i := a.From; i < a.To; i++ {
 			arg := a.Row(i)

@@ -1,6 +1,9 @@
 package functions
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // ftracePiece is a text, or an argument with the text before it. An argument that is missing is left out.
 type ftracePiece struct {
@@ -10,7 +13,9 @@ type ftracePiece struct {
 }
 
 // ftraceFormats has the formats of events that do more than list their arguments.
-var ftraceFormats = parseFormats(map[string]string{
+var ftraceFormats = sync.OnceValue(func() map[string][]ftracePiece { return parseFormats(ftraceFormatTexts) })
+
+var ftraceFormatTexts = map[string]string{
 	"sched_switch": "{=prev_comm}{=prev_pid}{=prev_prio}{=prev_state:task_state} ==>{=next_comm}{=next_pid}{=next_prio}",
 	"sched_wakeup": "{=comm}{=pid}{=prio}{=target_cpu:decimal3}",
 
@@ -51,7 +56,7 @@ var ftraceFormats = parseFormats(map[string]string{
 	"i2c_write":  " i2c-{adapter_nr} #{msg_nr}{a=addr:hex3}{f=flags:hex4}{l=len}{buf:bytes}",
 	"i2c_reply":  " i2c-{adapter_nr} #{msg_nr}{a=addr:hex3}{f=flags:hex4}{l=len}{buf:bytes}",
 	"i2c_result": " i2c-{adapter_nr}{n=nr_msgs}{=ret}",
-})
+}
 
 // parseFormats reads formats: {key} is the value of an argument, {key:style} the value in a style of appendArg, {=key} is the
 // value after the key, {name=key} after a name.

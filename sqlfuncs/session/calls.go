@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
@@ -17,7 +17,7 @@ import (
 func (s *Session) admitCalls(ctx context.Context, statement string) error {
 	calls, err := s.parsedCalls(ctx, statement)
 	if err != nil {
-		if escapedName.MatchString(statement) {
+		if escapedName().MatchString(statement) {
 			return fmt.Errorf("names in U&\"\" are only allowed in queries: %w", ErrDenied)
 		}
 		calls = writtenCalls(statement)
@@ -81,14 +81,14 @@ func (s *Session) parsedCalls(ctx context.Context, queries string) (names []stri
 var (
 	// writtenCall matches a name before a parenthesis, with white space, of which DuckDB knows all of Unicode's, or a comment
 	// between them.
-	writtenCall = regexp.MustCompile(`(\w+)"?[^!-~]*(?:\(|/\*|--)`)
+	writtenCall = lazy.Regexp(`(\w+)"?[^!-~]*(?:\(|/\*|--)`)
 	// escapedName matches names that are written as numbers of characters.
-	escapedName = regexp.MustCompile(`(?i)\bu&["']`)
+	escapedName = lazy.Regexp(`(?i)\bu&["']`)
 )
 
 // writtenCalls returns all names in a statement that look like calls, also in quotes and comments.
 func writtenCalls(statement string) (names []string) {
-	for _, m := range writtenCall.FindAllStringSubmatch(statement, -1) {
+	for _, m := range writtenCall().FindAllStringSubmatch(statement, -1) {
 		names = append(names, m[1])
 	}
 	return names

@@ -3,11 +3,11 @@ package session
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -76,7 +76,7 @@ func placed(err error, statement, text string, pos int) error {
 	if message, ok := strings.CutPrefix(err.Error(), functionError); ok {
 		return &sqlError{message, text, -1}
 	}
-	if !duckDBPlace.MatchString(err.Error()) {
+	if !duckDBPlace().MatchString(err.Error()) {
 		return err
 	}
 	message, at := duckDBError(err, statement)
@@ -91,11 +91,11 @@ const functionError = "Invalid Input Error: database/sql/driver: API error: "
 
 // duckDBPlace matches the part of an error with which DuckDB shows its position: a part of the
 // line, and a caret under it.
-var duckDBPlace = regexp.MustCompile(`(?s)\n+(LINE (\d+): )([^\n]*)\n( *)\^.*$`)
+var duckDBPlace = lazy.Regexp(`(?s)\n+(LINE (\d+): )([^\n]*)\n( *)\^.*$`)
 
 // duckDBError returns the message of a DuckDB error and its byte offset in the statement, or -1 if it has none.
 func duckDBError(err error, statement string) (message string, pos int) {
-	m := duckDBPlace.FindStringSubmatch(err.Error())
+	m := duckDBPlace().FindStringSubmatch(err.Error())
 	if m == nil {
 		return err.Error(), -1
 	}

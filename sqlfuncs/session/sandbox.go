@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -50,11 +50,11 @@ func (s *Session) confine(ctx context.Context, a allowed) error {
 }
 
 // firstWord matches white space, of which DuckDB knows all of Unicode's, comments, and a word.
-var firstWord = regexp.MustCompile(`^(?:[^!-~]|--[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*(\w+)`)
+var firstWord = lazy.Regexp(`^(?:[^!-~]|--[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*(\w+)`)
 
 // keyword is the first word of a statement, in upper case.
 func keyword(statement string) string {
-	if m := firstWord.FindStringSubmatch(statement); m != nil {
+	if m := firstWord().FindStringSubmatch(statement); m != nil {
 		return strings.ToUpper(m[1])
 	}
 	return ""
@@ -62,9 +62,9 @@ func keyword(statement string) string {
 
 var (
 	// readingPragma matches the only statements PRAGMA that are allowed.
-	readingPragma = regexp.MustCompile(`(?i)^\s*PRAGMA\s+(?:version|platform|user_agent|database_list|database_size|show_tables|show_tables_expanded|collations|functions|(?:table_info|storage_info|show)\s*\(\s*'(?:[^']|\'\')*'\s*\))\s*;?\s*$`)
+	readingPragma = lazy.Regexp(`(?i)^\s*PRAGMA\s+(?:version|platform|user_agent|database_list|database_size|show_tables|show_tables_expanded|collations|functions|(?:table_info|storage_info|show)\s*\(\s*'(?:[^']|\'\')*'\s*\))\s*;?\s*$`)
 	// running matches EXPLAIN ANALYZE, which runs a statement, of one that does more than read.
-	running = regexp.MustCompile(`(?is)\banaly[sz]e\b.*\b(?:copy|export|import|attach|detach|load|install|call|execute|prepare|pragma|set|use|vacuum)\b`)
+	running = lazy.Regexp(`(?is)\banaly[sz]e\b.*\b(?:copy|export|import|attach|detach|load|install|call|execute|prepare|pragma|set|use|vacuum)\b`)
 )
 
 // admit refuses what the type of a statement, which DuckDB says, does not show.
@@ -76,9 +76,9 @@ func (a Access) admit(statement string) error {
 	switch {
 	case word == "COPY" && a == ReadData:
 		return fmt.Errorf("COPY is not allowed: %w", ErrDenied)
-	case word == "PRAGMA" && !readingPragma.MatchString(statement):
+	case word == "PRAGMA" && !readingPragma().MatchString(statement):
 		return fmt.Errorf("this PRAGMA is not allowed: %w", ErrDenied)
-	case word == "EXPLAIN" && running.MatchString(statement):
+	case word == "EXPLAIN" && running().MatchString(statement):
 		return fmt.Errorf("EXPLAIN ANALYZE is only allowed of queries: %w", ErrDenied)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"sync"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 	//go:embed echarts/echarts.min.js
 	echarts string
 
-	page = template.Must(template.New("page").Parse(pageHTML))
+	page = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) })
 )
 
 // hash lets the browser run or apply a text, and nothing else.
@@ -40,7 +41,7 @@ func (p *Page) Write(w io.Writer) error {
 	for _, script := range scripts {
 		policy += " " + hash(string(script))
 	}
-	return page.Execute(w, struct {
+	return page().Execute(w, struct {
 		*Page
 		Policy  string
 		Style   template.CSS

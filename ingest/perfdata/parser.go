@@ -116,7 +116,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case forkToken:
 		parent, child := p.process(pidOf(token, forkParent)), p.process(pidOf(token, forkPID))
 		child.exec()
-		child.files = parent.files
+		child.files = parent.files.copy()
 	}
 	return nil
 }

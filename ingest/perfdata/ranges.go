@@ -3,9 +3,15 @@ package perfdata
 import "math/rand/v2"
 
 // ranges maps addresses to values. Ranges do not overlap: a new one replaces the
-// parts of old ones that it covers. Copies are independent and free, which suits
-// forks: ranges are a treap with immutable nodes.
-type ranges[V any] struct{ root *span[V] }
+// parts of old ones that it covers. They are a treap whose nodes copies share until
+// one of them changes, which suits forks.
+type ranges[V any] struct {
+	root  *span[V]
+	owner *owner // of the nodes that no copy shares
+}
+
+// owner is a different address for each.
+type owner struct{ _ byte }
 
 // span is a range and, as a node of the treap, the ranges before and after it. A
 // node's priority is at least that of its children.
@@ -14,6 +20,13 @@ type span[V any] struct {
 	value         V
 	priority      uint32
 	before, after *span[V]
+	owner         *owner
+}
+
+// copy returns a copy, which is independent.
+func (r *ranges[V]) copy() ranges[V] {
+	r.owner = nil
+	return ranges[V]{root: r.root}
 }
 
 // find returns the value at an address, if there is one.
@@ -36,10 +49,48 @@ func (r *ranges[V]) set(start, end uint64, value V) {
 	if start >= end {
 		return
 	}
-	before, rest := r.root.split(start)
-	_, after := rest.split(end)
-	added := &span[V]{start: start, end: end, value: value, priority: rand.Uint32()}
-	r.root = join(join(before, added), after)
+	if r.owner == nil {
+		r.owner = new(owner)
+	}
+	r.root = r.put(r.root, &span[V]{start: start, end: end, value: value, priority: rand.Uint32(), owner: r.owner})
+}
+
+// own returns a node that no copy shares.
+func (r *ranges[V]) own(s *span[V]) *span[V] {
+	if s.owner == r.owner {
+		return s
+	}
+	own := *s
+	own.owner = r.owner
+	return &own
+}
+
+// put returns the treap with another range.
+func (r *ranges[V]) put(s, added *span[V]) *span[V] {
+	switch {
+	case s == nil:
+		return added
+	case s.priority < added.priority:
+		added.before, added.after = r.around(s, added)
+		return added
+	case s.end <= added.start:
+		s = r.own(s)
+		s.after = r.put(s.after, added)
+		return s
+	case s.start >= added.end:
+		s = r.own(s)
+		s.before = r.put(s.before, added)
+		return s
+	}
+	before, after := r.around(s, added)
+	return r.join(r.join(before, added), after)
+}
+
+// around returns what is left of a treap before and after a range.
+func (r *ranges[V]) around(s, added *span[V]) (before, after *span[V]) {
+	before, rest := r.split(s, added.start)
+	_, after = r.split(rest, added.end)
+	return before, after
 }
 
 // all calls f for each range in order of address.
@@ -52,38 +103,39 @@ func (s *span[V]) all(f func(start, end uint64, value V)) {
 }
 
 // split returns the ranges before an address, and those at or after it.
-func (s *span[V]) split(at uint64) (before, after *span[V]) {
+func (r *ranges[V]) split(s *span[V], at uint64) (before, after *span[V]) {
 	switch {
 	case s == nil:
 		return nil, nil
 	case s.end <= at:
-		left := *s
-		left.after, after = s.after.split(at)
-		return &left, after
+		left := r.own(s)
+		left.after, after = r.split(left.after, at)
+		return left, after
 	case s.start >= at:
-		right := *s
-		before, right.before = s.before.split(at)
-		return before, &right
+		right := r.own(s)
+		before, right.before = r.split(right.before, at)
+		return before, right
 	}
-	left, right := *s, *s
+	left := r.own(s)
+	right := *left
 	left.end, left.after = at, nil
 	right.start, right.before = at, nil
-	return &left, &right
+	return left, &right
 }
 
 // join joins two treaps, the second of which has the higher addresses.
-func join[V any](before, after *span[V]) *span[V] {
+func (r *ranges[V]) join(before, after *span[V]) *span[V] {
 	switch {
 	case before == nil:
 		return after
 	case after == nil:
 		return before
 	case before.priority >= after.priority:
-		joined := *before
-		joined.after = join(before.after, after)
-		return &joined
+		before = r.own(before)
+		before.after = r.join(before.after, after)
+		return before
 	}
-	joined := *after
-	joined.before = join(before, after.before)
-	return &joined
+	after = r.own(after)
+	after.before = r.join(before, after.before)
+	return after
 }

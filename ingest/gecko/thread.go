@@ -240,6 +240,10 @@ func (r *reader) table(c columns) error {
 // numbers calls f with each element of the list at the position, NaN if it is no number.
 func (r *reader) numbers(f func(n float64)) error {
 	return r.EachElement(func() error {
+		if n, ok := r.Digits(); ok {
+			f(float64(n))
+			return nil
+		}
 		v, err := r.ReadValue()
 		if err == nil {
 			n, _ := number(v)
@@ -270,6 +274,10 @@ func (r *reader) row(t *rows, data bool) error {
 		if c := r.Buf[r.Pos]; !data && (c == '{' || c == '[') {
 			t.cells = append(t.cells, math.NaN())
 			return r.Skip()
+		}
+		if n, ok := r.Digits(); ok {
+			t.cells = append(t.cells, float64(n))
+			return nil
 		}
 		v, err := r.ReadValue()
 		if err != nil {

@@ -293,6 +293,18 @@ func (l *Lexer) block(open, close byte) ([]byte, error) {
 
 func digit(c byte) bool { return c-'0' <= 9 }
 
+// Digits returns the integer at the position and moves past it, if it is as in most lists of numbers: short, without a sign, and
+// with a comma or bracket right behind it.
+func (l *Lexer) Digits() (n int64, ok bool) {
+	i, all := digits(l.Buf, l.Pos, 0)
+	count := i - l.Pos
+	if count == 0 || count > maxDigits || i == len(l.Buf) || l.Buf[i] != ',' && l.Buf[i] != ']' || count > 1 && l.Buf[l.Pos] == '0' {
+		return 0, false
+	}
+	l.Pos = i
+	return int64(all), true
+}
+
 // Number returns the number at the position. It returns ErrMore for a number at the end
 // of the buffer, because it may continue.
 func (l *Lexer) Number() (v Value, err error) {

@@ -36,6 +36,23 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// Digits has the value that Number has, or leaves the number to it.
+func TestDigits(t *testing.T) {
+	taken := map[string]bool{"0,": true, "7]": true, "120,": true, "999999999999999999,": true}
+	for _, text := range []string{"0,", "7]", "120,", "999999999999999999,", "1000000000000000000,", "-1,", "01,", "00]", "1.5,", "1e3,", "12", "1 ,", "1}", ",", "]",
+		"null,", "99999999999999999999999999,"} {
+		d := Lexer{Buf: []byte(text)}
+		n, ok := d.Digits()
+		if ok != taken[text] || !ok && d.Pos != 0 {
+			t.Errorf("%s: taken %t, position %d", text, ok, d.Pos)
+		}
+		l := Lexer{Buf: []byte(text)}
+		if v, err := l.Number(); ok && (err != nil || v.Kind != Integer || v.Int != n || l.Pos != d.Pos) {
+			t.Errorf("%s: %d up to %d, Number has %+v up to %d, error %v", text, n, d.Pos, v, l.Pos, err)
+		}
+	}
+}
+
 func TestNumberIsWhole(t *testing.T) {
 	for text, want := range map[string]error{
 		"12": ErrMore, "-": ErrMore, "1.": ErrMore, "1e": ErrMore, "1e+": ErrMore,

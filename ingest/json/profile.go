@@ -12,24 +12,24 @@ func (t *tokenizer) profileEvent(e *event) error {
 	if e.idKind == idText {
 		key.ID, ok = hexNumber(t.in.Store.Strings.Get(model.StringID(e.id)))
 	}
-	var args struct{ Data v8profile.Chunk }
-	if !ok || len(e.args) > 0 && !v8profile.Decode(e.args, &args) {
+	var chunk v8profile.Chunk
+	if !ok || len(e.args) > 0 && !chunk.DecodeArgs(e.args) {
 		t.in.File.Count(model.StatJSONTokenizerFailure)
 		return nil
 	}
-	if start := args.Data.Start; start != nil {
-		t.v8.Start(key, int64(*start)*1000)
+	if chunk.Starts {
+		t.v8.Start(key, int64(chunk.Start)*1000)
 		return nil
 	}
-	return t.v8.Add(key, e.tid, &args.Data)
+	return t.v8.Add(key, e.tid, &chunk)
 }
 
 // profilePart reads the value at the position, which is a member of a
 // .cpuprofile file.
-func (t *tokenizer) profilePart(to any) error {
+func (t *tokenizer) profilePart(name string) error {
 	var text []byte
 	err := t.keep(&text)
-	if err == nil && !v8profile.Decode(text, to) {
+	if err == nil && !t.profile.DecodeMember(name, text) {
 		t.in.File.Count(model.StatJSONTokenizerFailure)
 	}
 	return err
@@ -38,14 +38,11 @@ func (t *tokenizer) profilePart(to any) error {
 // profileFile adds the samples of a .cpuprofile file.
 func (t *tokenizer) profileFile() error {
 	p := &t.profile
-	if t.samples != nil && !v8profile.Decode(t.samples, &p.Profile.Samples) {
+	if t.samples != nil && !p.DecodeMember("samples", t.samples) {
 		t.in.File.Count(model.StatJSONTokenizerFailure)
 	}
-	key, start := v8profile.Key{PID: model.None}, 0.0
-	if p.Start != nil {
-		start = *p.Start
-	}
-	t.v8.Start(key, int64(start)*1000)
+	key := v8profile.Key{PID: model.None}
+	t.v8.Start(key, int64(p.Start)*1000)
 	if err := t.v8.Add(key, 0, p); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const sampleSource = "trace_event"
 // stacks turns the data beside the events into samples: samples and stackFrames
 // of the Trace Event Format, or the members of a .cpuprofile file.
 func (t *tokenizer) stacks() error {
-	if len(t.profile.Profile.Nodes) > 0 {
+	if len(t.profile.Nodes) > 0 {
 		return t.profileFile()
 	}
 	if t.samples == nil {

@@ -62,7 +62,7 @@ func (t *tokenizer) run() error {
 
 // hasEvents reports whether there were events, or samples with their stacks.
 func (t *tokenizer) hasEvents() bool {
-	return t.found || t.samples != nil && (t.stackFrames != nil || len(t.profile.Profile.Nodes) > 0)
+	return t.found || t.samples != nil && (t.stackFrames != nil || len(t.profile.Nodes) > 0)
 }
 
 // whole calls parse with the whole value at the position in the buffer. A value that is
@@ -236,12 +236,8 @@ func (t *tokenizer) member() error {
 		return t.keep(&t.stackFrames)
 	case "samples":
 		return t.keep(&t.samples)
-	case "nodes":
-		return t.profilePart(&t.profile.Profile.Nodes)
-	case "timeDeltas":
-		return t.profilePart(&t.profile.Deltas)
-	case "startTime":
-		return t.profilePart(&t.profile.Start)
+	case "nodes", "timeDeltas", "startTime":
+		return t.profilePart(name)
 	default:
 		return t.fact(name)
 	}

@@ -438,44 +438,63 @@ func (l *Lexer) Next(close byte) (bool, error) {
 
 // Members calls f for each member of the object in the buffer.
 func (l *Lexer) Members(f func(key []byte, v Value)) error {
+	return l.EachMember(func(key []byte) error {
+		v, err := l.Value()
+		if err == nil {
+			f(key, v)
+		}
+		return err
+	})
+}
+
+// EachMember calls f with the key of each member of the object in the buffer. The position is then at the member's value, and f
+// must move past it. The key is valid until f reads on.
+func (l *Lexer) EachMember(f func(key []byte) error) error {
 	if l.Buf[l.Pos] != '{' {
 		return l.Fail("expected an object")
 	}
-	l.Pos++
-	c, err := l.Space()
-	for err == nil && c != '}' {
-		var key []byte
-		if key, err = l.Key(); err != nil {
-			break
+	return l.each('}', func() error {
+		key, err := l.Key()
+		if err != nil {
+			return err
 		}
-		var v Value
-		if v, err = l.Value(); err != nil {
-			break
-		}
-		f(key, v)
-		if _, err = l.Next('}'); err == nil {
-			c, err = l.Space()
-		}
-	}
-	return err
+		return f(key)
+	})
 }
 
 // Elements calls f for each element of the array in the buffer.
 func (l *Lexer) Elements(f func(v Value)) error {
+	return l.EachElement(func() error {
+		v, err := l.Value()
+		if err == nil {
+			f(v)
+		}
+		return err
+	})
+}
+
+// EachElement calls f at each element of the array in the buffer. f must move past it.
+func (l *Lexer) EachElement(f func() error) error {
 	if l.Buf[l.Pos] != '[' {
 		return l.Fail("expected an array")
 	}
+	return l.each(']', f)
+}
+
+// each calls f at each part of the object or array, and moves past its closing bracket.
+func (l *Lexer) each(close byte, f func() error) error {
 	l.Pos++
 	c, err := l.Space()
-	for err == nil && c != ']' {
-		var v Value
-		if v, err = l.Value(); err != nil {
+	for err == nil && c != close {
+		if err = f(); err != nil {
 			break
 		}
-		f(v)
-		if _, err = l.Next(']'); err == nil {
+		if _, err = l.Next(close); err == nil {
 			c, err = l.Space()
 		}
+	}
+	if err == nil {
+		l.Pos++
 	}
 	return err
 }

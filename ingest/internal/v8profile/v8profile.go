@@ -4,46 +4,11 @@ package v8profile
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
-
-// Chunk is a part of a profile. The first chunk has the start time of the profile.
-// Later chunks have nodes of the call tree, samples, which are node ids, and the
-// times between samples. A .cpuprofile file is a single chunk.
-type Chunk struct {
-	Start   *float64 `json:"startTime"` // µs
-	Profile struct {
-		Nodes   []Node   `json:"nodes"`
-		Samples []uint32 `json:"samples"`
-	} `json:"cpuProfile"`
-	Deltas []int64 `json:"timeDeltas"` // µs
-}
-
-// Node is a node of the call tree. Either it names its parent, or the parent lists
-// it as a child, before or after it.
-type Node struct {
-	ID       uint32   `json:"id"`
-	Parent   *uint32  `json:"parent"`
-	Children []uint32 `json:"children"`
-	Frame    struct {
-		Function string `json:"functionName"`
-		URL      string `json:"url"`
-	} `json:"callFrame"`
-}
-
-// Decode decodes JSON into a Chunk, a part of a Chunk, or a value that contains
-// one. Values of the wrong type become zero. Decode returns false if the text is
-// not JSON.
-func Decode(text []byte, to any) bool {
-	var wrongType *json.UnmarshalTypeError
-	err := json.Unmarshal(text, to)
-	return err == nil || errors.As(err, &wrongType)
-}
 
 // Profiles turns chunks into samples.
 type Profiles struct {
@@ -92,25 +57,25 @@ func (p *Profiles) Start(key Key, ts int64) {
 func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
 	i, ok := p.byKey[key]
 	if !ok {
-		for range c.Profile.Nodes {
+		for range c.Nodes {
 			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
 		}
-		for range c.Profile.Samples {
+		for range c.Samples {
 			p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
 		}
 		return nil
 	}
 	of := p.profiles[i]
-	for n := range c.Profile.Nodes {
-		if !p.node(of, &c.Profile.Nodes[n]) {
+	for n := range c.Nodes {
+		if !p.node(of, &c.Nodes[n]) {
 			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
 		}
 	}
-	if len(c.Profile.Samples) != len(c.Deltas) {
+	if len(c.Samples) != len(c.Deltas) {
 		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
 		return nil
 	}
-	for n, node := range c.Profile.Samples {
+	for n, node := range c.Samples {
 		of.ts += c.Deltas[n] * 1000
 		ts, failed := p.Clocks.DefaultToTrace(of.ts)
 		switch {
@@ -139,14 +104,14 @@ func (p *Profiles) node(of *cpuProfile, n *Node) bool {
 	}
 	stacks, strings := p.Store.Stacks, p.Store.Strings
 	var url model.StringID
-	if n.Frame.URL != "" {
-		url = strings.Intern(n.Frame.URL)
+	if n.URL != "" {
+		url = strings.Intern(n.URL)
 	}
-	frame := stacks.FunctionFrame(of.mapping, strings.Intern(n.Frame.Function), url, 0)
+	frame := stacks.FunctionFrame(of.mapping, strings.Intern(n.Function), url, 0)
 	parent := profile.CallsiteID(model.None)
 	above, ok := of.parent[n.ID]
-	if n.Parent != nil {
-		above, ok = *n.Parent, true
+	if n.HasParent {
+		above, ok = n.Parent, true
 	}
 	if ok {
 		if parent, ok = of.callsite[above]; !ok {

@@ -28,17 +28,17 @@ func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 			continue
 		}
 		var chunk v8profile.Chunk
-		if !v8profile.Decode(a.JSON, &chunk) {
+		if !chunk.Decode(a.JSON) {
 			t.File.LogAt(model.StatLegacyV8CPUProfileInvalidSample, p.Offset, nil)
 			continue
 		}
-		if chunk.Start == nil {
+		if !chunk.Starts {
 			if err := t.profiles.Add(key, uint32(of.TID), &chunk); err != nil {
 				t.Fail(err)
 			}
 			continue
 		}
-		start, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, int64(*chunk.Start)*1000)
+		start, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, int64(chunk.Start)*1000)
 		if err != nil {
 			t.File.LogAt(model.StatLegacyV8CPUProfileInvalidSample, p.Offset, err)
 			continue

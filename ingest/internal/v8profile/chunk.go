@@ -1,0 +1,186 @@
+package v8profile
+
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+)
+
+// Chunk is a part of a profile. The first chunk has the start time of the profile.
+// Later chunks have nodes of the call tree, samples, which are node ids, and the
+// times between samples. A .cpuprofile file is a single chunk.
+type Chunk struct {
+	Start   float64 // µs
+	Starts  bool    // it has a start time
+	Nodes   []Node
+	Samples []uint32
+	Deltas  []int64 // µs
+}
+
+// Node is a node of the call tree. Either it names its parent, or the parent lists
+// it as a child, before or after it.
+type Node struct {
+	ID, Parent    uint32
+	HasParent     bool
+	Children      []uint32
+	Function, URL string
+}
+
+// Decode decodes the JSON of a chunk. Values of the wrong type count as zero. Decode returns false if the text is not JSON.
+func (c *Chunk) Decode(text []byte) bool { return decode(text, c.read) }
+
+// DecodeArgs decodes the args of an event, whose member data is a chunk, as Decode does.
+func (c *Chunk) DecodeArgs(text []byte) bool {
+	return decode(text, func(d *decoder) error {
+		return d.members(func(key []byte) error {
+			if string(key) == "data" {
+				return c.read(d)
+			}
+			return d.skip()
+		})
+	})
+}
+
+// DecodeMember decodes a member of a .cpuprofile file, as Decode does.
+func (c *Chunk) DecodeMember(key string, text []byte) bool {
+	text = append(text[:len(text):len(text)], ' ') // a number needs an end
+	read := c.times
+	if key == "nodes" || key == "samples" {
+		read = c.tree
+	}
+	return decode(text, func(d *decoder) error { return read(d, key) })
+}
+
+func decode(text []byte, read func(*decoder) error) bool {
+	var d decoder
+	d.Reset(text)
+	_, err := d.Space()
+	return err == nil && read(&d) == nil
+}
+
+func (c *Chunk) read(d *decoder) error {
+	return d.members(func(key []byte) error {
+		if string(key) == "cpuProfile" {
+			return d.members(func(key []byte) error { return c.tree(d, string(key)) })
+		}
+		return c.times(d, string(key))
+	})
+}
+
+// times decodes a member of a chunk.
+func (c *Chunk) times(d *decoder, key string) error {
+	switch key {
+	case "startTime":
+		v, err := d.Value()
+		switch v.Kind {
+		case jsonlex.Integer:
+			c.Start, c.Starts = float64(v.Int), true
+		case jsonlex.Double:
+			c.Start, c.Starts = v.Float, true
+		}
+		return err
+	case "timeDeltas":
+		c.Deltas = c.Deltas[:0]
+		return d.elements(func() error {
+			n, err := d.integer()
+			c.Deltas = append(c.Deltas, n)
+			return err
+		})
+	}
+	return d.skip()
+}
+
+// tree decodes a member of a chunk's cpuProfile, which may have times of its own.
+func (c *Chunk) tree(d *decoder, key string) error {
+	switch key {
+	case "samples":
+		return d.ids(&c.Samples)
+	case "nodes":
+		c.Nodes = c.Nodes[:0]
+		return d.elements(func() error {
+			var n Node
+			err := d.members(func(key []byte) error { return n.member(d, string(key)) })
+			c.Nodes = append(c.Nodes, n)
+			return err
+		})
+	}
+	return d.skip()
+}
+
+func (n *Node) member(d *decoder, key string) error {
+	switch key {
+	case "id":
+		return d.id(&n.ID)
+	case "parent":
+		n.HasParent = d.Buf[d.Pos] != 'n'
+		return d.id(&n.Parent)
+	case "children":
+		return d.ids(&n.Children)
+	case "callFrame":
+		return d.members(func(key []byte) error {
+			v, err := d.Value()
+			if v.Kind == jsonlex.Text {
+				switch string(key) {
+				case "functionName":
+					n.Function = string(v.Raw)
+				case "url":
+					n.URL = string(v.Raw)
+				}
+			}
+			return err
+		})
+	}
+	return d.skip()
+}
+
+// decoder moves past values that have the wrong type.
+type decoder struct{ jsonlex.Lexer }
+
+func (d *decoder) skip() error {
+	_, err := d.Value()
+	return err
+}
+
+func (d *decoder) members(f func(key []byte) error) error {
+	if d.Buf[d.Pos] != '{' {
+		return d.skip()
+	}
+	return d.EachMember(f)
+}
+
+func (d *decoder) elements(f func() error) error {
+	if d.Buf[d.Pos] != '[' {
+		return d.skip()
+	}
+	return d.EachElement(f)
+}
+
+func (d *decoder) integer() (int64, error) {
+	if n, ok := d.Digits(); ok {
+		return n, nil
+	}
+	v, err := d.Value()
+	if v.Kind != jsonlex.Integer {
+		v.Int = 0
+	}
+	return v.Int, err
+}
+
+func (d *decoder) id(to *uint32) error {
+	n, err := d.integer()
+	if n < 0 || n > math.MaxUint32 {
+		n = 0
+	}
+	*to = uint32(n)
+	return err
+}
+
+func (d *decoder) ids(to *[]uint32) error {
+	*to = (*to)[:0]
+	return d.elements(func() error {
+		var id uint32
+		err := d.id(&id)
+		*to = append(*to, id)
+		return err
+	})
+}

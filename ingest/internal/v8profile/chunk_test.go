@@ -86,6 +86,8 @@ func same(a, b Chunk) bool {
 			return false
 		}
 	}
-	lists := func(c Chunk) []any { return []any{append([]uint32{}, c.Samples...), append([]int64{}, c.Deltas...), c.Start, c.Starts} }
+	lists := func(c Chunk) []any {
+		return []any{append([]uint32{}, c.Samples...), append([]int64{}, c.Deltas...), c.Start, c.Starts}
+	}
 	return reflect.DeepEqual(lists(a), lists(b))
 }

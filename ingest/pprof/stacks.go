@@ -77,15 +77,15 @@ func (l *locationNumbers) next() int32 {
 
 // sums adds up values by key. Keys are small numbers.
 type sums struct {
-	groups []sumGroup        // in the order in which the keys were first added
-	byKey  paged.List[int32] // indices of groups, plus one
-	values []uint64
+	groups paged.List[sumGroup] // in the order in which the keys were first added
+	byKey  paged.List[int32]    // indices of groups, plus one
+	block  []uint64             // memory of the latest groups
 }
 
-// sumGroup is the position of a key's sums.
+// sumGroup has the sums of a key.
 type sumGroup struct {
-	key      int64
-	from, to int // range in values
+	key  int64
+	sums []uint64
 }
 
 // add adds values to a key's sums, which may have fewer elements so far.
@@ -93,20 +93,33 @@ func (s *sums) add(key int64, values []uint64) {
 	s.byKey.Extend(int(key) + 1)
 	group := s.byKey.At(int(key))
 	if *group == 0 {
-		s.groups = append(s.groups, sumGroup{key: key})
-		*group = int32(len(s.groups))
+		*group = int32(s.groups.Append(sumGroup{key: key})) + 1
 	}
-	g := &s.groups[*group-1]
-	if n := g.to - g.from; n < len(values) {
-		from := len(s.values)
-		s.values = append(s.values, s.values[g.from:g.to]...)
-		s.values = append(s.values, make([]uint64, len(values)-n)...)
-		g.from, g.to = from, len(s.values)
+	g := s.groups.At(int(*group - 1))
+	if len(g.sums) < len(values) {
+		longer := s.take(len(values))
+		copy(longer, g.sums)
+		g.sums = longer
 	}
-	sum := s.values[g.from:g.to]
 	for i, v := range values {
-		sum[i] += v
+		g.sums[i] += v
 	}
+}
+
+// A profile may be tiny, and there may be very many in an archive.
+const (
+	firstBlock = 64
+	mostBlock  = 8 << 10
+)
+
+// take returns memory for n sums.
+func (s *sums) take(n int) []uint64 {
+	if n > cap(s.block)-len(s.block) {
+		s.block = make([]uint64, 0, max(n, min(max(2*cap(s.block), firstBlock), mostBlock)))
+	}
+	from := len(s.block)
+	s.block = s.block[:from+n]
+	return s.block[from : from+n : from+n]
 }
 
 // of returns the sums of a key, or nil if it has none.
@@ -114,6 +127,5 @@ func (s *sums) of(key int64) []uint64 {
 	if key >= int64(s.byKey.Len()) || *s.byKey.At(int(key)) == 0 {
 		return nil
 	}
-	g := s.groups[*s.byKey.At(int(key))-1]
-	return s.values[g.from:g.to]
+	return s.groups.At(int(*s.byKey.At(int(key)) - 1)).sums
 }

@@ -22,8 +22,9 @@ func (p *contents) store(scope string) error {
 	p.storeFacts()
 	profiles := p.aggregateProfiles(scope)
 	t := &p.context.Store.AggregateSample
-	for _, g := range all.groups {
-		callsite, values := profile.CallsiteID(g.key-1), all.of(g.key)
+	for i := range all.groups.Len() {
+		g := all.groups.At(i)
+		callsite, values := profile.CallsiteID(g.key-1), g.sums
 		if len(values) > len(profiles) {
 			p.fault("more values than sample types", model.LogEntry{})
 			values = values[:len(profiles)]

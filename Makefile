@@ -27,7 +27,7 @@ BUILD        = GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) $(KIND) bi
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test nightly quick cross unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Tests need not compile again what they have compiled.
 test nightly quick smoke conformance clients faults growth: BUILD = $(GO) build -o bin/tpconvert ./cmd/tpconvert
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
@@ -55,8 +55,7 @@ lint: ## formatting, vet, linters, the layers of the code, workflows, and the bu
 	$(GO) run $(ACTIONLINT) .github/workflows/*.yml
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
 
-cross: ## the builds for macOS and Windows
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/tpconvert
+cross: dist-darwin-arm64-pure dist-windows-amd64-pure ## the builds for macOS and Windows, and their sizes
 	CGO_ENABLED=0 GOOS=windows $(GO) vet . ./export ./cmd/tpconvert # builds the tests, too
 
 fleet-lint: ## the same linters for cmd/tpfleet

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package flamegraph
 
 import (
@@ -18,9 +20,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Log receives the messages of pprof.
-type Log func(level slog.Level, msg string)
-
 // Top returns the functions of a profile as text, the heaviest first.
 func Top(p *profile.Profile, log Log) (string, error) {
 	nameUnknown(p)
@@ -32,15 +31,6 @@ func Top(p *profile.Profile, log Log) (string, error) {
 	options.Writer = reportWriter{&text}
 	err := driver.PProf(options)
 	return text.String(), err
-}
-
-// Server shows a profile in pprof's web interface.
-type Server struct {
-	Title   string // what is shown; the metric follows it
-	Address string // HOST:PORT; without a host only this machine can connect, without a port any free one is used
-	Browse  bool   // open a browser
-	Log     Log
-	Started func(url string) // called with the address of the flame graph
 }
 
 // Serve serves a profile until the context ends.

@@ -19,7 +19,7 @@ import (
 // is the trace's name in its tables and in errors.
 //
 // Of the options, those under "reading" apply. The error is an *InputError if the trace is at fault, an error of sink, or that
-// of ctx. Random access (io.ReaderAt) to r saves temporary files for archives and heap dumps.
+// of ctx. Random access to r, a regular file or an io.ReaderAt with a method Size, saves temporary files for archives and heap dumps.
 func Read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Options) (*Facts, error) {
 	return read(ctx, name, r, sink, o, new(counters))
 }

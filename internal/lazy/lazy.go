@@ -1,4 +1,4 @@
-// Package lazy makes things when they are first used, so that commands that do not use them start sooner.
+// Package lazy compiles regular expressions when they are first used, so that commands that do not use them start sooner.
 package lazy
 
 import (

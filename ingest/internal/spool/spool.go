@@ -34,7 +34,7 @@ func Open(in *format.Input) (*File, error) {
 		f := &File{Size: in.At.Size(), at: in.At, read: make(chan struct{})}
 		go func() {
 			defer close(f.read)
-			io.Copy(io.Discard, in) // who wants the hash gets the error
+			io.Copy(io.Discard, in) // an error shows again when the hash is asked for
 		}()
 		return f, nil
 	}

@@ -331,6 +331,13 @@ func (v *Values) Text(id uint32) {
 	v.rows++
 }
 
+// Texts adds texts by their numbers in the pool.
+func (v *Values) Texts(ids []uint32) {
+	v.texts.grow(len(ids))
+	v.texts.last = append(v.texts.last, ids...)
+	v.rows += len(ids)
+}
+
 // Null adds a row without a value.
 func (v *Values) Null() {
 	for v.rows>>6 >= len(v.nulls) {

@@ -82,6 +82,13 @@ func (f *File) Read(column string, to *dataframe.Values) error {
 		if from >= end {
 			continue
 		}
+		var err error
+		if from, err = f.readPages(group, i, from, end, to); err != nil {
+			return fmt.Errorf("column %s: %w", column, err)
+		}
+		if from == end {
+			continue
+		}
 		chunk, err := group.Column(i)
 		if err != nil {
 			return err
@@ -130,27 +137,13 @@ func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *dataframe.V
 			}
 		})
 	case *file.ByteArrayColumnChunkReader:
-		return readBatches(rows, nullable, to, c.ReadBatchInPage, f.adder(to))
+		return readBatches(rows, nullable, to, c.ReadBatchInPage, func(texts []parquet.ByteArray) {
+			for _, text := range texts {
+				to.Text(f.pool.Add(unsafeString(text)))
+			}
+		})
 	}
 	return fmt.Errorf("a column of type %s", chunk.Type())
-}
-
-// adder returns a function that adds texts. Those of a dictionary come again at the same address, where another page may have
-// others.
-func (f *File) adder(to *dataframe.Values) func([]parquet.ByteArray) {
-	at := map[*byte]uint32{}
-	return func(texts []parquet.ByteArray) {
-		for _, text := range texts {
-			s := unsafeString(text)
-			p := unsafe.StringData(s)
-			id, ok := at[p]
-			if !ok || f.pool.Text(id) != s {
-				id = f.pool.Add(s)
-				at[p] = id
-			}
-			to.Text(id)
-		}
-	}
 }
 
 // unsafeString returns bytes as a text without a copy.
@@ -158,6 +151,8 @@ func unsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), l
 
 // batch is how many values are read at once.
 const batch = 1024
+
+var errShort = errors.New("the chunk ends early")
 
 type readBatch[T any] func(n int64, values []T, definition, repetition []int16) (total int64, read int, err error)
 
@@ -174,7 +169,7 @@ func readBatches[T any](rows int, nullable bool, to *dataframe.Values, read read
 			return err
 		}
 		if n == 0 {
-			return errors.New("the chunk ends early")
+			return errShort
 		}
 		done += int(n)
 		if !nullable || got == int(n) {

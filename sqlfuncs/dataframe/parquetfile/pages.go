@@ -1,0 +1,266 @@
+package parquetfile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+)
+
+// pages reads a column page by page, in the encodings that most files have. The library decodes a value at a time, and a text of a dictionary
+// for each row that has it.
+type pages[T any] struct {
+	codec[T]
+	to       *dataframe.Values
+	rows     int // of the chunk
+	nullable bool
+	words    []T      // of the dictionary
+	levels   []uint32 // of a page: 1 for a value, 0 for NULL
+	indices  []uint32 // of a page's values in the dictionary
+	values   []T      // of a page
+}
+
+// codec decodes values of a physical type.
+type codec[T any] struct {
+	plain func(to []T, b []byte, n int) ([]T, error) // appends n values
+	delta func(to []T, b []byte, n int) ([]T, error) // likewise; nil for other types than integers
+	add   func([]T)                                  // adds them to the column
+}
+
+var (
+	errEncoding = errors.New("an encoding for the library")
+	errPage     = errors.New("a damaged page")
+)
+
+// readPages reads the rows from one up to another of a chunk. It returns the first one that it has not read, because it is in a page with another
+// encoding.
+func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *dataframe.Values) (at int, err error) {
+	d := f.reader.MetaData().Schema.Column(column)
+	if d.MaxRepetitionLevel() > 0 || d.MaxDefinitionLevel() > 1 {
+		return from, nil
+	}
+	rows, nullable := int(group.NumRows()), d.MaxDefinitionLevel() > 0
+	var read func(file.PageReader, int, int) (int, error)
+	switch t := d.PhysicalType(); {
+	case t == parquet.Types.ByteArray && to.Kind() == dataframe.Text:
+		read = (&pages[uint32]{codec: codec[uint32]{plain: f.plainTexts, add: to.Texts}, to: to, rows: rows, nullable: nullable}).read
+	case t == parquet.Types.Int64 && to.Kind() == dataframe.Integer:
+		read = (&pages[int64]{codec: codec[int64]{plain: plain64, delta: delta, add: to.Ints}, to: to, rows: rows, nullable: nullable}).read
+	case t == parquet.Types.Int32 && to.Kind() == dataframe.Integer:
+		read = (&pages[int64]{codec: codec[int64]{plain: plain32, delta: delta32, add: to.Ints}, to: to, rows: rows, nullable: nullable}).read
+	default: // real numbers are seldom
+		return from, nil
+	}
+	reader, err := group.GetColumnPageReader(column)
+	if err != nil {
+		return from, err
+	}
+	defer reader.Close()
+	defer func() {
+		if p := recover(); p != nil { // the library does, at some damaged heads of pages
+			err = fmt.Errorf("%w: %v", errPage, p)
+		}
+	}()
+	if at, err = read(reader, from, end); err == errEncoding {
+		err = nil
+	}
+	return at, err
+}
+
+// read reads the rows from one up to another. It returns the first one that it has not read. The error is errEncoding if that is in a page with
+// another encoding.
+func (p *pages[T]) read(reader file.PageReader, from, end int) (at int, err error) {
+	if from > 0 {
+		err = p.seek(reader, int64(from))
+	}
+	for at = from; at < end && err == nil; {
+		switch page := reader.Page().(type) {
+		case *file.DictionaryPage:
+			err = p.setWords(page)
+		case file.DataPage:
+			at, err = p.addPage(page, at, end)
+		}
+		if at < end && err == nil && !reader.Next() {
+			err = cmp.Or(reader.Err(), errShort)
+		}
+	}
+	return at, err
+}
+
+// seek goes to the page with a row, past the dictionary.
+func (p *pages[T]) seek(reader file.PageReader, row int64) error {
+	if err := reader.SeekToPageWithRow(row); err != nil {
+		return err
+	}
+	dictionary, err := reader.GetDictionaryPage()
+	if err != nil || dictionary == nil {
+		return err
+	}
+	return p.setWords(dictionary)
+}
+
+func (p *pages[T]) setWords(page *file.DictionaryPage) (err error) {
+	if e := parquet.Encoding(page.Encoding()); e != parquet.Encodings.Plain && e != parquet.Encodings.PlainDict {
+		return errEncoding
+	}
+	p.words, err = p.plain(p.words[:0], page.Data(), int(page.NumValues()))
+	return err
+}
+
+// addPage adds the rows of a page from one up to another. It returns the first one that is missing.
+func (p *pages[T]) addPage(page file.DataPage, from, end int) (at int, err error) {
+	first, n := int(page.FirstRowIndex()), int(page.NumValues())
+	if first+n <= from {
+		return from, nil
+	}
+	if first > from || n > p.rows {
+		return from, errPage
+	}
+	if err := p.decode(page, n); err != nil {
+		return from, err
+	}
+	at = min(first+n, end)
+	from, end = from-first, at-first // of the page
+	if !p.nullable || len(p.values) == n {
+		p.add(p.values[from:end])
+		return at, nil
+	}
+	rest := p.values
+	for i := 0; i < end; {
+		begin, level := i, p.levels[i]
+		for i < end && p.levels[i] == level {
+			i++
+		}
+		before := max(min(from, i)-begin, 0) // rows of the run that are not wanted
+		if level > 0 {
+			p.add(rest[before : i-begin])
+			rest = rest[i-begin:]
+			continue
+		}
+		for range i - begin - before {
+			p.to.Null()
+		}
+	}
+	return at, nil
+}
+
+// decode decodes a page of n rows into levels and values.
+func (p *pages[T]) decode(page file.DataPage, n int) (err error) {
+	levels, b, err := p.split(page)
+	if err != nil {
+		return err
+	}
+	if p.nullable {
+		if p.levels, err = hybrid(p.levels[:0], levels, 1, n); err != nil {
+			return err
+		}
+		n = 0
+		for _, level := range p.levels {
+			n += int(level)
+		}
+	}
+	p.values = p.values[:0]
+	switch e := parquet.Encoding(page.Encoding()); {
+	case n == 0:
+	case e == parquet.Encodings.Plain:
+		p.values, err = p.plain(p.values, b, n)
+	case e == parquet.Encodings.DeltaBinaryPacked && p.delta != nil:
+		p.values, err = p.delta(p.values, b, n)
+	case e == parquet.Encodings.RLEDict || e == parquet.Encodings.PlainDict:
+		err = p.lookUp(b, n)
+	default:
+		err = errEncoding
+	}
+	return err
+}
+
+// split returns the levels of a page and its values.
+func (p *pages[T]) split(page file.DataPage) (levels, values []byte, err error) {
+	b, size := page.Data(), 0
+	switch page := page.(type) {
+	case *file.DataPageV2:
+		if size = int(page.DefinitionLevelByteLen()); page.RepetitionLevelByteLen() != 0 {
+			return nil, nil, errPage
+		}
+	case *file.DataPageV1:
+		if !p.nullable {
+			return nil, b, nil
+		}
+		if page.DefinitionLevelEncoding() != parquet.Encodings.RLE {
+			return nil, nil, errEncoding
+		}
+		if len(b) < 4 {
+			return nil, nil, errPage
+		}
+		size, b = int(binary.LittleEndian.Uint32(b)), b[4:]
+	}
+	if size > len(b) {
+		return nil, nil, errPage
+	}
+	return b[:size], b[size:], nil
+}
+
+// lookUp decodes n values of the dictionary.
+func (p *pages[T]) lookUp(b []byte, n int) (err error) {
+	if len(b) == 0 || b[0] > maxWidth {
+		return errPage
+	}
+	if p.indices, err = hybrid(p.indices[:0], b[1:], int(b[0]), n); err != nil {
+		return err
+	}
+	p.values = slices.Grow(p.values, n)
+	for _, index := range p.indices {
+		if int(index) >= len(p.words) {
+			return errPage
+		}
+		p.values = append(p.values, p.words[index])
+	}
+	return nil
+}
+
+// plainTexts appends the numbers in the pool of n texts, each of which follows its size.
+func (f *File) plainTexts(to []uint32, b []byte, n int) ([]uint32, error) {
+	if n > len(b)/4 {
+		return to, errPage
+	}
+	to = slices.Grow(to, n)
+	for range n {
+		if len(b) < 4 || int(binary.LittleEndian.Uint32(b)) > len(b)-4 {
+			return to, errPage
+		}
+		end := 4 + int(binary.LittleEndian.Uint32(b))
+		to = append(to, f.pool.Add(unsafeString(b[4:end])))
+		b = b[end:]
+	}
+	return to, nil
+}
+
+func plain64(to []int64, b []byte, n int) ([]int64, error) {
+	if n > len(b)/8 {
+		return to, errPage
+	}
+	to = slices.Grow(to, n)
+	for ; n > 0; n-- {
+		to = append(to, int64(binary.LittleEndian.Uint64(b)))
+		b = b[8:]
+	}
+	return to, nil
+}
+
+func plain32(to []int64, b []byte, n int) ([]int64, error) {
+	if n > len(b)/4 {
+		return to, errPage
+	}
+	to = slices.Grow(to, n)
+	for ; n > 0; n-- {
+		to = append(to, int64(int32(binary.LittleEndian.Uint32(b))))
+		b = b[4:]
+	}
+	return to, nil
+}

@@ -90,6 +90,7 @@ func (v *values) same(a, b int) bool {
 type ranks struct {
 	first uint32
 	of    []int32
+	texts int // how many there are
 }
 
 func (r *ranks) at(id uint32) int32 { return r.of[id-r.first] }
@@ -113,7 +114,7 @@ func (f *Frame) rank(s *selection, v *values) *ranks {
 	if least > most {
 		return &ranks{}
 	}
-	r := &ranks{least, make([]int32, most-least+1)}
+	r := &ranks{first: least, of: make([]int32, most-least+1)}
 	var ids []uint32
 	for i := range rows {
 		if row := at(i); !v.null(row) {
@@ -127,6 +128,7 @@ func (f *Frame) rank(s *selection, v *values) *ranks {
 	for i, id := range ids {
 		r.of[id-least] = int32(i)
 	}
+	r.texts = len(ids)
 	if all {
 		v.ranks.Store(r)
 	}
@@ -165,6 +167,7 @@ const radixFrom = 256
 type radix struct {
 	rows, spareRows []uint32
 	keys, spareKeys []uint64
+	places          []uint32
 }
 
 // keptRoom is for how many rows room is kept.
@@ -180,7 +183,11 @@ func sortRows(rows []uint32, keys ...sortKey) {
 	r.rows, r.spareRows = rows, slices.Grow(r.spareRows[:0], n)[:n]
 	r.keys, r.spareKeys = slices.Grow(r.keys[:0], n)[:n], slices.Grow(r.spareKeys[:0], n)[:n]
 	for _, k := range slices.Backward(keys) {
-		r.sort(k)
+		if k.ranks != nil && k.ranks.texts < n {
+			r.sortTexts(k)
+		} else {
+			r.sort(k)
+		}
 	}
 	if n > 0 && &r.rows[0] != &rows[0] {
 		copy(rows, r.rows)
@@ -190,6 +197,36 @@ func sortRows(rows []uint32, keys ...sortKey) {
 	if n <= keptRoom {
 		radixes.Put(r)
 	}
+}
+
+// sortTexts sorts the rows by a key of texts, which are fewer than rows, in one pass.
+func (r *radix) sortTexts(k sortKey) {
+	v := k.values
+	place := func(row uint32) int { // of its text among all, 0 for NULL
+		if v.nulls != nil && v.null(int(row)) {
+			return 0
+		}
+		return int(k.ranks.at(v.texts[row])) + 1
+	}
+	at := slices.Grow(r.places[:0], k.ranks.texts+1)[:k.ranks.texts+1]
+	clear(at)
+	r.places = at
+	for _, row := range r.rows {
+		at[place(row)]++
+	}
+	sum := uint32(0)
+	for i := range at {
+		if k.desc {
+			i = len(at) - 1 - i
+		}
+		at[i], sum = sum, sum+at[i]
+	}
+	for _, row := range r.rows {
+		p := place(row)
+		r.spareRows[at[p]] = row
+		at[p]++
+	}
+	r.rows, r.spareRows = r.spareRows, r.rows
 }
 
 // sort sorts the rows by a key, byte by byte. Bytes in which all keys are equal take no pass.
@@ -338,6 +375,16 @@ func (f *Frame) least(s *selection, o orderBy) (int, error) {
 	}
 	k := sortKey{values: v, desc: o.desc, ranks: v.ranks.Load()}
 	best := s.at(0)
+	if v.nulls == nil && (v.kind != Text || k.ranks != nil) {
+		least := k.number(best)
+		for i := 1; i < s.len(); i++ {
+			row := s.at(i)
+			if n := k.number(row); n < least {
+				best, least = row, n
+			}
+		}
+		return best, nil
+	}
 	for i := 1; i < s.len(); i++ {
 		row := s.at(i)
 		var c int

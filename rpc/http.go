@@ -185,6 +185,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 		_ = answer.flush(true, fmt.Errorf("the query cannot be read: %w", err))
 		return
 	}
+	_ = http.NewResponseController(w).Flush() // the client reads the head meanwhile
 	at := plainClient{s.plain, cutter(w)}
 	_ = at.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
 }

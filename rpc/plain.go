@@ -102,7 +102,7 @@ func (p *plain) alone(ctx context.Context, sql string, c *client) (done bool, er
 	}
 	if errors.Is(a.failed, errLong) {
 		if !p.enterLong(c) {
-			to := &result{send: c.write, begun: begun}
+			to := newResult(c.write, begun)
 			return true, to.flush(true, errCrowd)
 		}
 		a = p.attempt(ctx, sql, c, begun)
@@ -126,7 +126,7 @@ type attempt struct {
 
 // attempt runs a query in the room that the client has entered, and leaves it.
 func (p *plain) attempt(ctx context.Context, sql string, c *client, begun time.Time) attempt {
-	a := attempt{to: &result{send: c.write, begun: begun}}
+	a := attempt{to: newResult(c.write, begun)}
 	within, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	turn := p.server.turns.New()

@@ -36,6 +36,12 @@ type result struct {
 	cells, integers, reals, texts, blobs []byte // of the current batch
 }
 
+// newResult returns a result without rows. Memory for a short one is there.
+func newResult(send func(message) error, begun time.Time) *result {
+	const few = 1 << 10
+	return &result{send: send, begun: begun, cells: make([]byte, 0, few), texts: make([]byte, 0, 2*few)}
+}
+
 // add adds the row at which rows are, and sends the batch before it if it is full.
 func (r *result) add(rows *perfettosql.Rows) error {
 	if len(r.cells)+len(r.columns) > batchCells || len(r.cells)+len(r.integers)+len(r.reals)+len(r.texts)+len(r.blobs) > batchBytes {
@@ -90,9 +96,12 @@ func (r *result) blob(v []byte) {
 	r.blobs = m
 }
 
+// spare is about the size of what a message has besides cells.
+const spare = 256
+
 // flush sends the batch. The last batch carries the query's error, if any.
 func (r *result) flush(last bool, failed error) error {
-	var batch message
+	batch := make(message, 0, len(r.texts)+len(r.cells)+len(r.integers)+len(r.reals)+len(r.blobs)+spare)
 	if len(r.texts) > 0 {
 		batch.bytes(pb.QueryResult_CellsBatch_StringCells, r.texts)
 	}
@@ -113,7 +122,7 @@ func (r *result) flush(last bool, failed error) error {
 	if last {
 		batch.truth(pb.QueryResult_CellsBatch_IsLastBatch, true)
 	}
-	var m message
+	m := make(message, 0, len(batch)+spare)
 	if !r.headed {
 		r.headed = true
 		for _, c := range r.columns {

@@ -157,7 +157,7 @@ func (r *room) answer(ctx context.Context, failed protowire.Number, do func(cont
 
 // query runs SQL and sends the rows of the last statement. It only returns errors of sending.
 func (r *room) query(ctx context.Context, sql string, send func(message) error) error {
-	to := &result{send: send, begun: time.Now()}
+	to := newResult(send, time.Now())
 	var unsent error
 	turn := r.server.turns.New()
 	err := r.onTrace(ctx, turn, func(ctx context.Context, s *session.Session) error {

@@ -37,7 +37,8 @@ type conn struct {
 	net.Conn
 	handler http.Handler
 	in      *bufio.Reader
-	out     []byte
+	out     []byte         // empty, to send the next answer
+	body    []byte         // empty, for the body of the next answer
 	late    *overdue.Watch // of a body
 	running *overdue.Watch // of a request
 
@@ -165,7 +166,7 @@ func (c *conn) answer(ctx context.Context, gone func(), r *http.Request) (more b
 	}()
 	c.begin(gone)
 	ctx, end := context.WithCancel(ctx)
-	w := &response{conn: c, header: http.Header{}, closing: r.Close}
+	w := &response{conn: c, header: http.Header{}, closing: r.Close, body: *bytes.NewBuffer(c.body)}
 	c.handler.ServeHTTP(w, r.WithContext(ctx))
 	end()
 	more = w.finish()

@@ -94,7 +94,7 @@ func (w *response) SetWriteDeadline(t time.Time) error {
 
 // send sends what is buffered. last says that nothing follows.
 func (w *response) send(last bool) {
-	out := bytes.NewBuffer(w.conn.out[:0])
+	out := bytes.NewBuffer(w.conn.out)
 	if !w.begun {
 		w.begun = true
 		w.head(out, last)
@@ -115,9 +115,15 @@ func (w *response) send(last bool) {
 	if w.err == nil && out.Len() > 0 {
 		_, w.err = w.conn.Write(out.Bytes())
 	}
-	if w.conn.out = out.Bytes(); cap(w.conn.out) > mostKept {
-		w.conn.out = nil
+	w.conn.out = kept(out.Bytes())
+}
+
+// kept returns a buffer to use again, unless it is large.
+func kept(buffer []byte) []byte {
+	if cap(buffer) > mostKept {
+		return nil
 	}
+	return buffer[:0]
 }
 
 // head writes the head of the answer.
@@ -146,5 +152,6 @@ func (w *response) head(out *bytes.Buffer, last bool) {
 func (w *response) finish() bool {
 	w.WriteHeader(http.StatusOK)
 	w.send(true)
+	w.conn.body = kept(w.body.Bytes())
 	return w.err == nil && w.left == 0 && !w.closing && w.header.Get("Connection") != "close"
 }

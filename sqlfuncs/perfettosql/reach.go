@@ -8,15 +8,15 @@ import (
 
 // Reach is what SQL uses and leaves behind. It errs on the safe side.
 type Reach struct {
-	Changes bool            // later statements may see other tables, functions or rows
-	Modules []string        // that it includes
-	Made    []string        // names of what changes, in lower case
-	names   map[string]bool // all names in it, in lower case, also those in texts
+	Changes bool     // later statements may see other tables, functions or rows
+	Modules []string // that it includes
+	Made    []string // names of what changes, in lower case
+	names   []string // all names in it, in lower case, also those in texts
 }
 
 // Mentions reports whether the SQL may use one of the names.
 func (r *Reach) Mentions(names map[string]bool) bool {
-	for name := range r.names {
+	for _, name := range r.names {
 		if names[name] {
 			return true
 		}
@@ -26,7 +26,7 @@ func (r *Reach) Mentions(names map[string]bool) bool {
 
 // Lists reports whether the result may tell what the engine has, such as the tables of others.
 func (r *Reach) Lists() bool {
-	for name := range r.names {
+	for _, name := range r.names {
 		if strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pragma_") || engineNames[name] {
 			return true
 		}
@@ -47,7 +47,7 @@ func ReachOf(sql string) (*Reach, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reach{names: map[string]bool{}}
+	r := &Reach{}
 	for _, one := range statements {
 		tokens, err := sqltext.Tokenize(one.Text)
 		if err != nil {
@@ -78,14 +78,12 @@ func (r *Reach) add(statement *reader) {
 			texts = append(texts, namesIn(t.Text)...)
 		case t.Kind == sqltext.Word:
 			name := strings.ToLower(t.Text)
-			r.names[name] = true
+			r.names = append(r.names, name)
 			calls = calls || effectFunctions[name]
 		}
 		reads = reads && !t.Is("INSERT") && !t.Is("UPDATE") && !t.Is("DELETE")
 	}
-	for _, name := range texts {
-		r.names[name] = true
-	}
+	r.names = append(r.names, texts...)
 	if reads && !calls {
 		return
 	}

@@ -56,7 +56,7 @@ func ErrorAt(pos int, format string, args ...any) error {
 
 // Tokenize splits SQL into tokens, without comments and white space. The last token is of kind End.
 func Tokenize(sql string) ([]Token, error) {
-	tokens := make([]Token, 0, 8+len(sql)/8)
+	tokens := make([]Token, 0, 8+len(sql)/4)
 	for i := 0; ; {
 		before := i
 		i = skipSpace(sql, i)

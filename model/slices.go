@@ -303,10 +303,10 @@ func (s *Slices) Release(id TrackID) {
 	for len(on.stack) > 0 {
 		s.pop(on)
 	}
-	at := s.tracks.At(int(id))
-	s.active[*at-1] = nil
-	s.free, s.idle = append(s.free, *at-1), append(s.idle, on)
-	*at = 0
+	at := s.tracks.Get(int(id)) - 1
+	s.active[at] = nil
+	s.free, s.idle = append(s.free, at), append(s.idle, on)
+	paged.Clear(&s.tracks, int(id))
 }
 
 // flush releases the slices that did not end, and stores their args.

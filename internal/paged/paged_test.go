@@ -103,6 +103,15 @@ func TestSparse(t *testing.T) {
 	if !slices.Equal(found, places) {
 		t.Errorf("places %d, want %d", found, places)
 	}
+	Clear(&s, 5*sparseLen)
+	if s.Get(5*sparseLen) != 0 || s.Get(5*sparseLen+7) == 0 || s.Made() != 3*sparseLen {
+		t.Errorf("cleared: %d and %d, %d values take memory", s.Get(5*sparseLen), s.Get(5*sparseLen+7), s.Made())
+	}
+	Clear(&s, 5*sparseLen+7)
+	Clear(&s, 6*sparseLen)
+	if s.Made() != 2*sparseLen || s.Get(3) != 3 {
+		t.Errorf("a page of zeros takes memory: %d values", s.Made())
+	}
 }
 
 // TestMapDelete applies the same operations to a Map and a map.

@@ -40,6 +40,23 @@ func (s *Sparse[T]) make(page int) {
 	s.made++
 }
 
+// Clear sets the value at a place to zero, and frees the page if it has only zeros.
+func Clear[T comparable](s *Sparse[T], place int) {
+	var zero T
+	page := place >> sparseBits
+	if page >= len(s.pages) || s.pages[page] == nil {
+		return
+	}
+	s.pages[page][place&(sparseLen-1)] = zero
+	for i := range s.pages[page] {
+		if s.pages[page][i] != zero {
+			return
+		}
+	}
+	s.pages[page] = nil
+	s.made--
+}
+
 // Each calls f with the places and values of all pages that take memory, in order.
 func (s *Sparse[T]) Each(f func(place int, value *T)) {
 	for i, page := range s.pages {

@@ -2,11 +2,8 @@ package table
 
 import (
 	"bytes"
-	"fmt"
 	"math"
-	"os"
 	"slices"
-	"sync/atomic"
 	"unicode/utf8"
 	"unsafe"
 
@@ -26,14 +23,15 @@ type StringID int32
 // A pool has one writer. Readers on other goroutines use a View, which the writer
 // takes.
 //
-// Texts of at least largeText bytes go to a temporary file once they take keptText
-// bytes in memory.
+// Texts of at least largeText bytes, and those that InternCold adds, go to a temporary file
+// once they take keptText bytes in memory.
 type StringPool struct {
 	view    StringView
 	index   []StringID // open addressing, power of two long; 0 is free
 	block   []byte     // tail of the newest block
 	size    int64      // total bytes of the strings
 	large   int64      // total bytes of the large ones
+	cold    int64      // total bytes of those that InternCold added
 	onLarge func()     // called when large first reaches chunkText
 	invalid int64
 	raw     bool // any bytes are valid
@@ -42,6 +40,7 @@ type StringPool struct {
 const (
 	largeText = 4 << 10
 	keptText  = 16 << 20
+	keptCold  = 1 << 20
 )
 
 // StringView reads the strings that a pool had when the view was taken.
@@ -52,8 +51,9 @@ type StringView struct {
 	file    *textFile
 }
 
-// stringEntry locates a string by its block, its offset there and its size or, if the
-// bit isLarge is set, by its index among the large strings. There may be millions.
+// stringEntry locates a string by its block, its offset there and its size, or in another way
+// if a bit is set: isLarge, by its index among the large strings, isCold, by its offset in the
+// file and its size. There may be millions.
 type stringEntry struct {
 	hash, at uint64
 }
@@ -63,6 +63,7 @@ const (
 	offsetBits       = 18
 	sizeBits         = 12 // so sizes stay below largeText
 	isLarge          = 1 << 63
+	isCold           = 1 << 62
 )
 
 // largeString locates a large string by its offset in a block or in the file.
@@ -94,7 +95,12 @@ func (p *StringPool) Intern(s string) StringID {
 }
 
 // InternBytes returns the id of b, and copies b if it is new.
-func (p *StringPool) InternBytes(b []byte) StringID {
+func (p *StringPool) InternBytes(b []byte) StringID { return p.intern(b, false) }
+
+// InternCold is InternBytes for a text that is one of many and seldom asked for.
+func (p *StringPool) InternCold(b []byte) StringID { return p.intern(b, true) }
+
+func (p *StringPool) intern(b []byte, cold bool) StringID {
 	hash := xxh3.Hash(b)
 	mask := uint64(len(p.index) - 1)
 	slot := hash & mask
@@ -106,9 +112,9 @@ func (p *StringPool) InternBytes(b []byte) StringID {
 	}
 	if !p.raw && !utf8.Valid(b) {
 		p.invalid++
-		return p.InternBytes(bytes.ToValidUTF8(b, []byte("\uFFFD")))
+		return p.intern(bytes.ToValidUTF8(b, []byte("\uFFFD")), cold)
 	}
-	id := StringID(p.view.entries.Append(stringEntry{hash, p.store(b)}))
+	id := StringID(p.view.entries.Append(stringEntry{hash, p.store(b, cold)}))
 	p.index[slot] = id
 	if p.view.entries.Len()*4 > len(p.index)*3 {
 		p.grow()
@@ -117,10 +123,17 @@ func (p *StringPool) InternBytes(b []byte) StringID {
 }
 
 // store stores a text and returns its location, in the format of stringEntry.at.
-func (p *StringPool) store(b []byte) uint64 {
+func (p *StringPool) store(b []byte, cold bool) uint64 {
 	p.size += int64(len(b))
 	if len(b) >= largeText {
 		return isLarge | uint64(p.view.large.Append(p.storeLarge(b)))
+	}
+	if cold {
+		if p.cold += int64(len(b)); p.cold >= keptCold {
+			if offset, ok := p.textFile().write(b); ok {
+				return isCold | uint64(offset)<<sizeBits | uint64(len(b))
+			}
+		}
 	}
 	block, offset := p.keep(b)
 	return uint64(block)<<(offsetBits+sizeBits) | uint64(offset)<<sizeBits | uint64(len(b))
@@ -145,15 +158,19 @@ func (p *StringPool) storeLarge(b []byte) largeString {
 		p.onLarge = nil
 	}
 	if p.large >= keptText {
-		if p.view.file == nil {
-			p.view.file = newTextFile()
-		}
-		if offset, ok := p.view.file.write(b); ok {
+		if offset, ok := p.textFile().write(b); ok {
 			return largeString{inFile, len(b), offset}
 		}
 	}
 	block, offset := p.keep(b)
 	return largeString{int32(block), len(b), int64(offset)}
+}
+
+func (p *StringPool) textFile() *textFile {
+	if p.view.file == nil {
+		p.view.file = newTextFile()
+	}
+	return p.view.file
 }
 
 func (p *StringPool) grow() {
@@ -205,7 +222,7 @@ func (v *StringView) largeAt(at uint64) *largeString { return v.large.At(int(at 
 // Get returns the string of id, "" for zero.
 func (v *StringView) Get(id StringID) string {
 	at := v.entries.At(int(id)).at
-	if at&isLarge != 0 {
+	if at&(isLarge|isCold) != 0 {
 		return v.Prefix(id, math.MaxInt)
 	}
 	size := int(at & (1<<sizeBits - 1))
@@ -218,82 +235,42 @@ func (v *StringView) Get(id StringID) string {
 // Prefix returns the first n bytes of the string of id, or all of it.
 func (v *StringView) Prefix(id StringID, n int) string {
 	at := v.entries.At(int(id)).at
-	if at&isLarge == 0 {
-		s := v.Get(id)
-		return s[:min(n, len(s))]
-	}
-	large := v.largeAt(at)
-	n = min(n, large.size)
-	if large.block == inFile {
+	n = min(n, v.Size(id))
+	if offset, ok := v.inFile(at); ok {
 		b := make([]byte, n)
-		v.file.read(b, large.offset)
+		v.file.get(b, offset)
 		return unsafe.String(unsafe.SliceData(b), n)
 	}
+	if at&isLarge == 0 {
+		return v.Get(id)[:n]
+	}
+	large := v.largeAt(at)
 	return unsafe.String(&v.blocks[large.block][large.offset], n)
+}
+
+// inFile returns the offset of a text in the file, or false if the text is not there.
+func (v *StringView) inFile(at uint64) (offset int64, ok bool) {
+	switch {
+	case at&isCold != 0:
+		return int64(at &^ isCold >> sizeBits), true
+	case at&isLarge != 0:
+		large := v.largeAt(at)
+		return large.offset, large.block == inFile
+	}
+	return 0, false
 }
 
 // Append appends the string of id to to.
 func (v *StringView) Append(to []byte, id StringID) []byte {
-	at := v.entries.At(int(id)).at
-	if at&isLarge == 0 || v.largeAt(at).block != inFile {
+	offset, ok := v.inFile(v.entries.At(int(id)).at)
+	if !ok {
 		return append(to, v.Get(id)...)
 	}
-	from, large := len(to), v.largeAt(at)
-	to = slices.Grow(to, large.size)[:from+large.size]
-	v.file.read(to[from:], large.offset)
+	from, size := len(to), v.Size(id)
+	to = slices.Grow(to, size)[:from+size]
+	v.file.get(to[from:], offset)
 	return to
 }
 
 // Len returns the greatest id in the view plus one.
 func (v *StringView) Len() int { return v.entries.Len() }
-
-// textFile is a temporary file of texts. It lives as long as any view of it.
-type textFile struct {
-	file *os.File // nil if there is none
-	end  int64
-	err  atomic.Pointer[error]
-}
-
-func newTextFile() *textFile {
-	file, err := os.CreateTemp("", "tpconvert-texts-*")
-	if err != nil {
-		return &textFile{}
-	}
-	// If the system cannot unlink an open file, the file would be left behind.
-	if os.Remove(file.Name()) != nil {
-		file.Close()
-		os.Remove(file.Name())
-		return &textFile{}
-	}
-	return &textFile{file: file}
-}
-
-// write adds a text and returns its offset, or false if that fails.
-func (t *textFile) write(b []byte) (int64, bool) {
-	if t.file == nil {
-		return 0, false
-	}
-	at := t.end
-	if _, err := t.file.WriteAt(b, at); err != nil {
-		return 0, false
-	}
-	t.end += int64(len(b))
-	return at, true
-}
-
-func (t *textFile) read(b []byte, at int64) {
-	if _, err := t.file.ReadAt(b, at); err != nil {
-		err = fmt.Errorf("texts kept on disk: %w", err)
-		t.err.CompareAndSwap(nil, &err)
-	}
-}
-
-func (t *textFile) failure() error {
-	if t == nil {
-		return nil
-	}
-	if err := t.err.Load(); err != nil {
-		return *err
-	}
-	return nil
-}

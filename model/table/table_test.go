@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -292,6 +293,52 @@ func TestLargeTexts(t *testing.T) {
 	}
 	view.file.file.Close()
 	if view.Get(30); set.Err() == nil {
+		t.Error("a text that cannot be read back is no error")
+	}
+}
+
+// Cold texts are kept on disk, and found there while more come.
+func TestColdTexts(t *testing.T) {
+	const n = 100_000
+	p := NewStringPool()
+	text := func(i int) string { return fmt.Sprintf("%032x", i*7919) }
+	check := func(view StringView) error {
+		for id := 1; id < view.Len(); id += 97 {
+			if got := view.Get(StringID(id)); got != text(id) {
+				return fmt.Errorf("text %d is %q", id, got)
+			}
+		}
+		return view.Err()
+	}
+	read := make(chan error, 1)
+	for i := range n {
+		if id := p.InternCold([]byte(text(i + 1))); int(id) != i+1 {
+			t.Fatalf("text %d has the id %d", i+1, id)
+		}
+		if i == n/2 {
+			go func(view StringView) { read <- check(view) }(p.View())
+		}
+	}
+	view := p.View()
+	if err := errors.Join(<-read, check(view)); err != nil {
+		t.Error(err)
+	}
+	if memory := len(view.blocks) * stringBlockBytes; memory > 2*keptCold {
+		t.Errorf("%d bytes of text are in memory", memory)
+	}
+	for _, i := range []int{1, n / 2, n} {
+		if id := p.Intern(text(i)); int(id) != i {
+			t.Errorf("text %d has the ids %d and %d", i, i, id)
+		}
+	}
+	if got := view.Prefix(n, 3); got != "000" {
+		t.Errorf("Prefix = %q", got)
+	}
+	if got := view.Append([]byte("<"), n/2); string(got) != "<"+text(n/2) {
+		t.Errorf("Append = %q", got)
+	}
+	view.file.file.Close()
+	if view.Get(2 * n / 5); p.Err() == nil {
 		t.Error("a text that cannot be read back is no error")
 	}
 }

@@ -27,6 +27,7 @@ type parser struct {
 	flow    model.ArgSet
 	parent  model.ArgSetID // of flows from a parent, or None
 	links   [][]byte       // of the current span
+	hex     []byte
 }
 
 // reference is a parent or a linked span that is not there yet.
@@ -141,7 +142,7 @@ func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 	lanes := p.lanes.of(traceID, upid)
 	lane, nested := lanes.place(key, above, alternate, ts, dur)
 	if lane.track == model.None {
-		text := strings.Intern(hex.EncodeToString(traceID))
+		text := p.traceText(traceID)
 		lane.track = p.in.Tracks.Create(spanTracks, &model.TrackOptions{Name: text}, model.IntDim(upid), model.StringDim(text), model.IntDim(int64(lane.index)))
 		p.in.Store.Track.TrackGroupID.Set(int64(lane.track), int64(lanes.group))
 	}
@@ -166,6 +167,12 @@ func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 	for _, link := range p.links {
 		p.link(slice, link)
 	}
+}
+
+// traceText returns the id of a trace as text. There may be millions.
+func (p *parser) traceText(id []byte) model.StringID {
+	p.hex = hex.AppendEncode(p.hex[:0], id)
+	return p.in.Store.Strings.InternCold(p.hex)
 }
 
 // status adds a Status.
@@ -289,7 +296,7 @@ func (p *parser) event(ts int64, t token.Reader) {
 	strings := p.in.Store.Strings
 	lanes := p.lanes.of(traceID, upid)
 	if lanes.events == model.None {
-		lanes.events = p.in.Tracks.Create(eventTracks, nil, model.IntDim(upid), model.StringDim(strings.Intern(hex.EncodeToString(traceID))))
+		lanes.events = p.in.Tracks.Create(eventTracks, nil, model.IntDim(upid), model.StringDim(p.traceText(traceID)))
 	}
 	p.in.Slices.Scoped(ts, 0, lanes.events, 0, strings.InternBytes(name), &p.set)
 }

@@ -171,7 +171,11 @@ func eventsOf(tables *ingesttest.Tables) (all []string) {
 			n, _ := strconv.ParseFloat(v[4], 64)
 			value = fmt.Sprintf("%.6g", n)
 		}
-		sets[v[0]] = append(sets[v[0]], v[1]+"="+value)
+		key := v[1]
+		if field, ok := strings.CutPrefix(key, "packet."); ok { // babeltrace2 does not tell which context it is
+			key = "context." + field
+		}
+		sets[v[0]] = append(sets[v[0]], key+"="+value)
 	}
 	event := func(ts int64, name, set string, names bool) {
 		args := sets[set]
@@ -196,6 +200,12 @@ func eventsOf(tables *ingesttest.Tables) (all []string) {
 		v := strings.Split(row, "|")
 		ts, _ := strconv.ParseInt(v[0], 10, 64)
 		dur, _ := strconv.ParseInt(v[1], 10, 64)
+		if v[3] == "ros2" && !strings.HasPrefix(v[2], "ros2:") { // a callback
+			event(ts, "ros2:callback_start", v[4], true)
+			sets["end"] = slices.DeleteFunc(slices.Clone(sets[v[4]]), func(a string) bool { return !strings.HasPrefix(a, "callback=") })
+			event(ts+dur, "ros2:callback_end", "end", true)
+			continue
+		}
 		if !strings.HasPrefix(v[3], "lttng_ust_cyg_profile") {
 			event(ts, v[2], v[4], true)
 			continue

@@ -310,8 +310,7 @@ func (v *Values) Int(x int64) {
 
 // Ints adds integers.
 func (v *Values) Ints(x []int64) {
-	v.i64.grow(len(x))
-	v.i64.last = append(v.i64.last, x...)
+	v.i64.addAll(x)
 	v.rows += len(x)
 }
 
@@ -333,9 +332,22 @@ func (v *Values) Text(id uint32) {
 
 // Texts adds texts by their numbers in the pool.
 func (v *Values) Texts(ids []uint32) {
-	v.texts.grow(len(ids))
-	v.texts.last = append(v.texts.last, ids...)
+	v.texts.addAll(ids)
 	v.rows += len(ids)
+}
+
+// Floats adds real numbers; NaN is NULL.
+func (v *Values) Floats(x []float64) {
+	for _, n := range x {
+		v.Float(n)
+	}
+}
+
+// Nulls adds rows without a value.
+func (v *Values) Nulls(n int) {
+	for range n {
+		v.Null()
+	}
 }
 
 // Null adds a row without a value.

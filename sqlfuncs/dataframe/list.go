@@ -39,6 +39,17 @@ func (l *list[T]) add(x T) {
 	l.last = append(l.last, x)
 }
 
+func (l *list[T]) addAll(x []T) {
+	for len(x) > 0 {
+		if len(l.last) == cap(l.last) {
+			l.extend()
+		}
+		n := min(len(x), cap(l.last)-len(l.last))
+		l.last = append(l.last, x[:n]...)
+		x = x[n:]
+	}
+}
+
 func (l *list[T]) extend() {
 	if l.last != nil {
 		l.full = append(l.full, l.last)

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
@@ -17,14 +19,25 @@ import (
 // for each row that has it.
 type pages[T any] struct {
 	codec[T]
+	*room[T]
 	to       *dataframe.Values
 	rows     int // of the chunk
 	nullable bool
-	words    []T      // of the dictionary
-	levels   []uint32 // of a page: 1 for a value, 0 for NULL
-	indices  []uint32 // of a page's values in the dictionary
-	values   []T      // of a page
 }
+
+// room is memory, for one column after the other.
+type room[T any] struct {
+	words   []T      // of the dictionary
+	levels  []uint32 // of a page: 1 for a value, 0 for NULL
+	indices []uint32 // of a page's values in the dictionary
+	values  []T      // of a page
+}
+
+var (
+	textRooms    = sync.Pool{New: func() any { return new(room[uint32]) }}
+	integerRooms = sync.Pool{New: func() any { return new(room[int64]) }}
+	realRooms    = sync.Pool{New: func() any { return new(room[float64]) }}
+)
 
 // codec decodes values of a physical type.
 type codec[T any] struct {
@@ -45,16 +58,25 @@ func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *
 	if d.MaxRepetitionLevel() > 0 || d.MaxDefinitionLevel() > 1 {
 		return from, nil
 	}
-	rows, nullable := int(group.NumRows()), d.MaxDefinitionLevel() > 0
-	var read func(file.PageReader, int, int) (int, error)
+	read, rows, nullable := pagesReader(nil), int(group.NumRows()), d.MaxDefinitionLevel() > 0
 	switch t := d.PhysicalType(); {
 	case t == parquet.Types.ByteArray && to.Kind() == dataframe.Text:
-		read = (&pages[uint32]{codec: codec[uint32]{plain: f.plainTexts, add: to.Texts}, to: to, rows: rows, nullable: nullable}).read
-	case t == parquet.Types.Int64 && to.Kind() == dataframe.Integer:
-		read = (&pages[int64]{codec: codec[int64]{plain: plain64, delta: delta, add: to.Ints}, to: to, rows: rows, nullable: nullable}).read
-	case t == parquet.Types.Int32 && to.Kind() == dataframe.Integer:
-		read = (&pages[int64]{codec: codec[int64]{plain: plain32, delta: delta32, add: to.Ints}, to: to, rows: rows, nullable: nullable}).read
-	default: // real numbers are seldom
+		room := textRooms.Get().(*room[uint32])
+		defer textRooms.Put(room)
+		read = (&pages[uint32]{codec[uint32]{plain: f.plainTexts, add: to.Texts}, room, to, rows, nullable}).read
+	case t == parquet.Types.Double && to.Kind() == dataframe.Real:
+		room := realRooms.Get().(*room[float64])
+		defer realRooms.Put(room)
+		read = (&pages[float64]{codec[float64]{plain: plainReals, add: to.Floats}, room, to, rows, nullable}).read
+	case (t == parquet.Types.Int64 || t == parquet.Types.Int32) && to.Kind() == dataframe.Integer:
+		room := integerRooms.Get().(*room[int64])
+		defer integerRooms.Put(room)
+		codec := codec[int64]{plain: plain64, delta: delta, add: to.Ints}
+		if t == parquet.Types.Int32 {
+			codec.plain, codec.delta = plain32, delta32
+		}
+		read = (&pages[int64]{codec, room, to, rows, nullable}).read
+	default:
 		return from, nil
 	}
 	reader, err := group.GetColumnPageReader(column)
@@ -72,6 +94,9 @@ func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *
 	}
 	return at, err
 }
+
+// pagesReader is pages.read.
+type pagesReader func(reader file.PageReader, from, end int) (at int, err error)
 
 // read reads the rows from one up to another. It returns the first one that it has not read. The error is errEncoding if that is in a page with
 // another encoding.
@@ -143,9 +168,7 @@ func (p *pages[T]) addPage(page file.DataPage, from, end int) (at int, err error
 			rest = rest[i-begin:]
 			continue
 		}
-		for range i - begin - before {
-			p.to.Null()
-		}
+		p.to.Nulls(i - begin - before)
 	}
 	return at, nil
 }
@@ -248,6 +271,18 @@ func plain64(to []int64, b []byte, n int) ([]int64, error) {
 	to = slices.Grow(to, n)
 	for ; n > 0; n-- {
 		to = append(to, int64(binary.LittleEndian.Uint64(b)))
+		b = b[8:]
+	}
+	return to, nil
+}
+
+func plainReals(to []float64, b []byte, n int) ([]float64, error) {
+	if n > len(b)/8 {
+		return to, errPage
+	}
+	to = slices.Grow(to, n)
+	for ; n > 0; n-- {
+		to = append(to, math.Float64frombits(binary.LittleEndian.Uint64(b)))
 		b = b[8:]
 	}
 	return to, nil

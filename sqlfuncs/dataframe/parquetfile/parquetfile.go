@@ -66,13 +66,18 @@ func (f *File) Texts(column string) (dataframe.Reader, error) {
 	return v.Reader(f.pool), err
 }
 
+// smallColumn is the number of rows up to which integers come into memory that serves others later: most become smaller.
+const smallColumn = 64 << 10
+
 // Read reads a column of the file into values of the kind that they hold.
 func (f *File) Read(column string, to *dataframe.Values) error {
 	i, ok := f.at[column]
 	if !ok {
 		return fmt.Errorf("the file has no column %s", column)
 	}
-	to.Grow(f.Rows)
+	if to.Kind() != dataframe.Integer || f.Rows > smallColumn {
+		to.Grow(f.Rows)
+	}
 	before := 0 // rows in earlier groups
 	for g := range f.reader.NumRowGroups() {
 		group := f.reader.RowGroup(g)

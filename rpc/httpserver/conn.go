@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,15 +27,16 @@ const (
 	smallBody = 16 << 10
 	// bodyTime is how long a client may take to send it.
 	bodyTime = time.Minute
-	// soon is how long a thread waits for the next request.
-	soon = 5 * time.Millisecond
 	// long is how long a request takes before somebody looks whether the client leaves.
 	long = 10 * time.Millisecond
+	// again is how long it is until somebody looks again.
+	again = 20 * time.Millisecond
 )
 
 // conn is a connection whose requests have been small so far.
 type conn struct {
 	net.Conn
+	direct  blocking // the same, or nil if it is one of package net
 	handler http.Handler
 	in      *bufio.Reader
 	out     []byte         // empty, to send the next answer
@@ -47,14 +49,30 @@ type conn struct {
 	watching chan error // gets the result of watch; nil if it does not look
 }
 
+// blocking is a connection outside of Go's poller, see direct.
+type blocking interface {
+	net.Conn
+	left() bool
+	pollable() (net.Conn, error)
+	release()
+}
+
 func newConn(c net.Conn, handler http.Handler) *conn {
 	return &conn{Conn: c, handler: handler, in: bufio.NewReader(c), late: overdue.New(bodyTime), running: overdue.New(long)}
 }
 
 // serve answers requests until the client leaves, the context ends, a request is not small, or there are too many connections.
 func (c *conn) serve(ctx context.Context, others *passed) {
-	others.kept.Add(1)
+	kept := others.kept.Add(1)
 	defer others.kept.Add(-1)
+	// A thread that waits keeps its processor for a while. One is left for whatever else there is to do.
+	if kept < int64(runtime.GOMAXPROCS(0)) {
+		if c.direct = takeOver(c.Conn); c.direct != nil {
+			defer c.direct.release()
+			c.Conn = c.direct
+			c.in.Reset(c.direct)
+		}
+	}
 	ctx, gone := context.WithCancel(ctx)
 	defer gone()
 	keep := context.AfterFunc(ctx, func() { c.Close() })
@@ -62,21 +80,15 @@ func (c *conn) serve(ctx context.Context, others *passed) {
 		return
 	}
 	for first := true; ; first = false {
-		if !first {
-			// A thread that waits keeps its processor for a while. One is left for whatever else there is to do.
-			if c.in.Buffered() == 0 && others.kept.Load() < int64(runtime.GOMAXPROCS(0)) {
-				await(c.Conn, soon)
-			}
-			if !c.skipLines() {
-				return
-			}
+		if !first && !c.skipLines() {
+			return
 		}
 		head, r := c.next()
 		switch {
 		case head == nil:
 			return
 		case r == nil || others.kept.Load() > few:
-			if keep() && others.pass(c.Conn, head, c.in) != nil {
+			if keep() && c.pass(others, head) != nil {
 				c.Close()
 			}
 			return
@@ -90,6 +102,19 @@ func (c *conn) serve(ctx context.Context, others *passed) {
 			return
 		}
 	}
+}
+
+// pass leaves the connection to net/http, with the head that was read.
+func (c *conn) pass(others *passed, head []byte) error {
+	rest, _ := c.in.Peek(c.in.Buffered())
+	to := c.Conn
+	if c.direct != nil {
+		var err error
+		if to, err = c.direct.pollable(); err != nil {
+			return err
+		}
+	}
+	return others.pass(to, slices.Concat(head, rest))
 }
 
 // lingerTime is how long the end of a connection waits for the client to read the last answer.
@@ -189,6 +214,10 @@ func (c *conn) watch(gone func()) {
 		return
 	}
 	c.watching = make(chan error, 1)
+	if c.direct != nil {
+		go c.look(gone, c.watching)
+		return
+	}
 	go func(result chan<- error) {
 		_, err := c.in.Peek(1)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -201,6 +230,23 @@ func (c *conn) watch(gone func()) {
 	}(c.watching)
 }
 
+// look is watch for a connection whose reads nobody can end. It ends itself some time after the request.
+func (c *conn) look(gone func(), of chan error) {
+	for c.looking(of) {
+		if c.direct.left() {
+			gone()
+			return
+		}
+		time.Sleep(again)
+	}
+}
+
+func (c *conn) looking(of chan error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watching == of
+}
+
 // end says that a request has ended, and returns an error if the client has left.
 func (c *conn) end() error {
 	c.running.End()
@@ -208,7 +254,7 @@ func (c *conn) end() error {
 	watching := c.watching
 	c.active, c.watching = false, nil
 	c.mu.Unlock()
-	if watching == nil {
+	if watching == nil || c.direct != nil {
 		return nil
 	}
 	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {

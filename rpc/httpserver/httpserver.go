@@ -4,7 +4,6 @@
 package httpserver
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -94,10 +93,10 @@ func (p *passed) Close() error { return nil }
 // Addr implements net.Listener.
 func (p *passed) Addr() net.Addr { return p.addr }
 
-// pass leaves a connection to net/http, with the bytes that were read before in.
-func (p *passed) pass(c net.Conn, read []byte, in *bufio.Reader) error {
+// pass leaves a connection to net/http, with the bytes that were read of it.
+func (p *passed) pass(c net.Conn, read []byte) error {
 	select {
-	case p.conns <- rest{c, io.MultiReader(bytes.NewReader(read), in)}:
+	case p.conns <- rest{c, io.MultiReader(bytes.NewReader(read), c)}:
 		return nil
 	case <-p.ctx.Done():
 		return p.ctx.Err()

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
@@ -29,18 +30,27 @@ func (s *Server) readObjects() {
 	}
 }
 
-// Short queries that follow one another read what they need themselves. Reading ahead would make them slower, so it waits until there
-// was none for quiet, but not for longer than mostQuiet in all.
 const (
+	// fewValues is how many values are read while the first session begins. The first query waits for them as for the session, because it
+	// would not be faster if it read what it needs itself meanwhile.
+	fewValues = 256 << 10
+	// Short queries that follow one another read the rest themselves. Reading ahead would make them slower, so it waits until there was
+	// none for quiet, but not for longer than mostQuiet in all.
 	quiet     = 5 * time.Millisecond
 	mostQuiet = 200 * time.Millisecond
 )
 
 // warm reads tables before queries need them. It takes turns with sessions that begin, so that a processor is left.
 func (s *Server) warm(data *tables.Dataset) {
-	turn, left := s.turns.New(), mostQuiet
+	few := sync.OnceFunc(func() { close(s.warmed) })
+	turn, left, values := s.turns.New(), mostQuiet, 0
 	turn.Lengthen()
-	data.Warm(func(read func()) {
+	data.Warm(func(rows int, read func()) {
+		if values += rows; values <= fewValues {
+			read()
+			return
+		}
+		few()
 		left -= s.turns.Quiet(quiet, left)
 		_ = s.starting.exclusive(context.Background(), func() error {
 			turn.Take(nil)
@@ -49,11 +59,17 @@ func (s *Server) warm(data *tables.Dataset) {
 			return nil
 		})
 	})
+	few()
 	_ = data.Close() // of files that were only read
 }
 
 // fork returns a session on the trace that has begun, the spare one if there is one, and which of the server's traces that is.
 func (s *Server) fork(ctx context.Context) (fork *session.Session, loads int, err error) {
+	select {
+	case <-s.warmed:
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
 	begun := false
 	err = s.turn.exclusive(ctx, func() error {
 		if err := s.ready(ctx); err != nil {

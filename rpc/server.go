@@ -49,7 +49,8 @@ type Server struct {
 	name     atomic.Pointer[string] // of the trace
 	plain    *plain
 	turns    *turns.Turns
-	starting turn // of sessions, one at a time
+	starting turn          // of sessions, one at a time
+	warmed   chan struct{} // is closed once some values were read ahead
 	bodies   budget
 	rooms    atomic.Int64 // how many are open
 	streams  atomic.Int64 // how many are connected
@@ -75,19 +76,18 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), starting: newTurn(), turn: newTurn(), session: s, state: loaded}
+	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), starting: newTurn(), turn: newTurn(), warmed: make(chan struct{}), session: s, state: loaded}
 	server.name.Store(&name)
 	server.plain = newPlain(server)
 	if s == nil {
 		server.state = waiting
+		close(server.warmed)
 		_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
 	} else {
 		data := s.Stored().Share()
 		server.background(server.readObjects)
-		server.background(func() {
-			server.prepare()
-			server.warm(data)
-		})
+		server.background(server.prepare)
+		server.background(func() { server.warm(data) })
 	}
 	return server
 }

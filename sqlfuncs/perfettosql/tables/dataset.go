@@ -194,8 +194,8 @@ func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
 const warmValues = 48 << 20
 
 // Warm reads the columns of tables, the smallest first, so that queries need not wait for them. Each is read within a call of
-// turn. Errors are left to the queries.
-func (d *Dataset) Warm(turn func(read func())) {
+// turn, which gets its number of rows. Errors are left to the queries.
+func (d *Dataset) Warm(turn func(rows int, read func())) {
 	var frames []*dataframe.Frame
 	for _, name := range d.Names() {
 		if f, err := d.Table(name); err == nil && f.Rows > 0 {
@@ -209,7 +209,7 @@ func (d *Dataset) Warm(turn func(read func())) {
 			if values += f.Rows; values > warmValues {
 				return
 			}
-			turn(func() { _ = f.Warm(i) })
+			turn(f.Rows, func() { _ = f.Warm(i) })
 		}
 	}
 }

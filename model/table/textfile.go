@@ -16,7 +16,7 @@ type textFile struct {
 	mu   sync.Mutex
 	end  int64  // of what is in the file
 	tail []byte // what comes next, because texts are asked for soon
-	from int64  // offset of ahead
+	from int64  // offset of read
 	read []byte // what was read last, because others are asked for in their order
 }
 

@@ -264,38 +264,23 @@ func (f *File) plainTexts(to []uint32, b []byte, n int) ([]uint32, error) {
 	return to, nil
 }
 
-func plain64(to []int64, b []byte, n int) ([]int64, error) {
-	if n > len(b)/8 {
-		return to, errPage
+// plain returns a function that appends n values of a size in bytes.
+func plain[T any](size int, value func([]byte) T) func(to []T, b []byte, n int) ([]T, error) {
+	return func(to []T, b []byte, n int) ([]T, error) {
+		if n > len(b)/size {
+			return to, errPage
+		}
+		to = slices.Grow(to, n)
+		for ; n > 0; n-- {
+			to = append(to, value(b))
+			b = b[size:]
+		}
+		return to, nil
 	}
-	to = slices.Grow(to, n)
-	for ; n > 0; n-- {
-		to = append(to, int64(binary.LittleEndian.Uint64(b)))
-		b = b[8:]
-	}
-	return to, nil
 }
 
-func plainReals(to []float64, b []byte, n int) ([]float64, error) {
-	if n > len(b)/8 {
-		return to, errPage
-	}
-	to = slices.Grow(to, n)
-	for ; n > 0; n-- {
-		to = append(to, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-		b = b[8:]
-	}
-	return to, nil
-}
-
-func plain32(to []int64, b []byte, n int) ([]int64, error) {
-	if n > len(b)/4 {
-		return to, errPage
-	}
-	to = slices.Grow(to, n)
-	for ; n > 0; n-- {
-		to = append(to, int64(int32(binary.LittleEndian.Uint32(b))))
-		b = b[4:]
-	}
-	return to, nil
-}
+var (
+	plain64    = plain(8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
+	plain32    = plain(4, func(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) })
+	plainReals = plain(8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) })
+)

@@ -336,20 +336,6 @@ func (v *Values) Texts(ids []uint32) {
 	v.rows += len(ids)
 }
 
-// Floats adds real numbers; NaN is NULL.
-func (v *Values) Floats(x []float64) {
-	for _, n := range x {
-		v.Float(n)
-	}
-}
-
-// Nulls adds rows without a value.
-func (v *Values) Nulls(n int) {
-	for range n {
-		v.Null()
-	}
-}
-
 // Null adds a row without a value.
 func (v *Values) Null() {
 	for v.rows>>6 >= len(v.nulls) {

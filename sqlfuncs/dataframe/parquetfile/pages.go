@@ -67,7 +67,12 @@ func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *
 	case t == parquet.Types.Double && to.Kind() == dataframe.Real:
 		room := realRooms.Get().(*room[float64])
 		defer realRooms.Put(room)
-		read = (&pages[float64]{codec[float64]{plain: plainReals, add: to.Floats}, room, to, rows, nullable}).read
+		add := func(values []float64) {
+			for _, v := range values {
+				to.Float(v)
+			}
+		}
+		read = (&pages[float64]{codec[float64]{plain: plainReals, add: add}, room, to, rows, nullable}).read
 	case (t == parquet.Types.Int64 || t == parquet.Types.Int32) && to.Kind() == dataframe.Integer:
 		room := integerRooms.Get().(*room[int64])
 		defer integerRooms.Put(room)
@@ -101,6 +106,7 @@ type pagesReader func(reader file.PageReader, from, end int) (at int, err error)
 // read reads the rows from one up to another. It returns the first one that it has not read. The error is errEncoding if that is in a page with
 // another encoding.
 func (p *pages[T]) read(reader file.PageReader, from, end int) (at int, err error) {
+	p.words = p.words[:0] // those of another column
 	if from > 0 {
 		err = p.seek(reader, int64(from))
 	}
@@ -168,7 +174,9 @@ func (p *pages[T]) addPage(page file.DataPage, from, end int) (at int, err error
 			rest = rest[i-begin:]
 			continue
 		}
-		p.to.Nulls(i - begin - before)
+		for range i - begin - before {
+			p.to.Null()
+		}
 	}
 	return at, nil
 }

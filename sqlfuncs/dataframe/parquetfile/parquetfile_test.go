@@ -2,6 +2,7 @@ package parquetfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
@@ -191,6 +193,27 @@ func TestDelta(t *testing.T) {
 				t.Fatalf("%d integers of 32 bits: %v, %v, not %v", n, got, err, want)
 			}
 		}
+	}
+}
+
+// onePage is a column chunk with one page.
+type onePage struct {
+	file.PageReader
+	page file.Page
+}
+
+func (o *onePage) Page() file.Page { return o.page }
+func (o *onePage) Next() bool      { return false }
+func (o *onePage) Err() error      { return nil }
+
+// TestNoDictionary reads a page without its dictionary, after a column that has one.
+func TestNoDictionary(t *testing.T) {
+	to := dataframe.NewValues(dataframe.Integer)
+	indices := encoding.Indices(nil, []int32{0, 0, 0}, 1)
+	page := file.NewDataPageV1(memory.NewBufferBytes(indices), 3, parquet.Encodings.RLEDict, parquet.Encodings.RLE, parquet.Encodings.RLE, int32(len(indices)))
+	p := &pages[int64]{codec: codec[int64]{plain: plain64, add: to.Ints}, room: &room[int64]{words: []int64{7}}, to: to, rows: 3}
+	if _, err := p.read(&onePage{page: page}, 0, 3); !errors.Is(err, errPage) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -188,6 +188,10 @@ func (t *frameTable) Best(x *sqlite.Index) error {
 	if err != nil {
 		return err
 	}
+	// The row of a key is found in C, where GLOB costs less than a call of Go.
+	if limit.at < 0 && offset.at < 0 && slices.ContainsFunc(uses, func(u *use) bool { return u.traits.unique && u.op == sqlite.EQ }) {
+		uses = slices.DeleteFunc(uses, func(u *use) bool { return u.op == sqlite.Glob })
+	}
 	// Equality comes before what reads all rows that are left.
 	slices.SortStableFunc(uses, func(a, b *use) int { return a.reads() - b.reads() })
 	for i, u := range uses {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,24 @@ func TestSharedComesLast(t *testing.T) {
 		t.Errorf("%d samples", n)
 	}
 	tables.Want(t, "stack_profile_callsite", "id", "0")
+}
+
+// TestDataInBothLayouts reads markers in rows after others in columns: each has its own data.
+func TestDataInBothLayouts(t *testing.T) {
+	const markers = `"markers":{"name":[0],"startTime":[1],"endTime":[3],"phase":[1],"category":[0],"data":[{"of":"column"}]},
+"markers":{"schema":{"name":0,"startTime":1,"endTime":2,"phase":3,"category":4,"data":5},"data":[[1,4,5,1,0,{"of":"row"}],[1,6,7,1,0]]}`
+	text := strings.Replace(profile, `"markers":{"name":[0],"startTime":[1],"endTime":[3],"phase":[1],"category":[0],"data":[{"a":[1]}]}`, markers, 1)
+	tables := ingesttest.MustRead(t, "p.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur", "1000000|2000000", "4000000|1000000", "6000000|1000000")
+	var data []string
+	for _, row := range tables.Rows("args", "key", "string_value") {
+		if strings.HasPrefix(row, "data.") {
+			data = append(data, row)
+		}
+	}
+	if want := []string{"data.of|column", "data.of|row"}; !slices.Equal(data, want) {
+		t.Errorf("%v, want %v", data, want)
+	}
 }
 
 func FuzzGecko(f *testing.F) {

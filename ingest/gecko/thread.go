@@ -293,8 +293,12 @@ func (r *reader) row(t *rows, data bool) error {
 	})
 }
 
-// columns turns rows into columns.
+// columns turns rows into columns, after what the columns have already.
 func (t *rows) columns(c columns) {
+	before := 0
+	if c.data != nil {
+		before = len(c.data.text)
+	}
 	for name, column := range t.schema {
 		indices, numbers := c.indices[name], c.numbers[name]
 		for row := range t.starts {
@@ -307,13 +311,16 @@ func (t *rows) columns(c columns) {
 			case name == "data" && c.data != nil:
 				span := [2]int{}
 				if i := index(n); i != none && int(i) < len(t.data.at) {
-					span = t.data.at[i]
+					span = [2]int{before + t.data.at[i][0], before + t.data.at[i][1]}
 				}
 				c.data.at = append(c.data.at, span)
 			}
 		}
 	}
-	if c.data != nil && len(t.starts) > 0 {
+	switch {
+	case before > 0:
+		c.data.text = append(c.data.text, t.data.text...)
+	case c.data != nil:
 		c.data.text = t.data.text
 	}
 }

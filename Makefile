@@ -164,7 +164,7 @@ metrics: build ## Perfetto's diff tests of metrics of version 1, from PERFETTO, 
 
 clients: build ## read datasets and DuckDB files with pinned versions of Python packages
 	@if command -v python3 >/dev/null; then \
-	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz testdata/go_heap.pb.gz && .ci/duckdbs bin/tpconvert && \
+	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/java.jfr.gz && .ci/duckdbs bin/tpconvert && \
 	.ci/traceprocessors bin/tpconvert && \
 	TPCONVERT_BIN=$(CURDIR)/bin/tpconvert PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 .ci/python -m pytest -q -p no:cacheprovider python/tests && \
 	docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz && DUCKDB=1.5.5 docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \

@@ -1,7 +1,8 @@
 """Read datasets as the README and the docs say, with the tools that people use.
 
 For one trace, slices joined with their threads through the tracks must be the
-same in DuckDB, pandas, pyarrow and Polars, and every file must be readable. For
+same in DuckDB, pandas, pyarrow and Polars, and every file must be readable. Every
+integer of every table must be the one in the file. For
 many traces, every table must read as one, with the same rows of each trace_id in
 all of these and in Dask and PySpark.
 """
@@ -97,13 +98,9 @@ def many_traces(converter, traces, out):
         "Dask": lambda path: dask.dataframe.read_parquet(path).compute()["trace_id"],
     }
     if shutil.which("java"):
-        from pyspark.sql import SparkSession
-
-        spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
-            "spark.ui.showConsoleProgress", "false").getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
+        session = spark()
         readers["PySpark"] = lambda path: [
-            row.trace_id for row in spark.read.option("basePath", str(out)).parquet(path).select("trace_id").collect()]
+            row.trace_id for row in session.read.option("basePath", str(out)).parquet(path).select("trace_id").collect()]
     else:
         print("PYSPARK IS NOT TESTED: there is no java", file=sys.stderr)
     tables = sorted(path.stem for path in out.glob("trace_id=_empty/*.parquet"))
@@ -119,8 +116,45 @@ def many_traces(converter, traces, out):
     print(f"readback: {len(tables)} tables of {len(traces)} traces agree in DuckDB, {', '.join(readers)}")
 
 
+def integers(converter, trace, out):
+    """What each client reads is what the pages hold, which pyarrow reads by the Parquet schema alone."""
+    subprocess.run([converter, "--quiet", trace, out], check=True)
+    clients = {
+        "pandas": lambda path: pandas.read_parquet(path).items(),
+        "Polars": lambda path: ((c.name, c) for c in polars.read_parquet(path)),
+        "DuckDB": lambda path: ((c.name, c) for c in polars.from_arrow(duckdb.sql(f"FROM '{path}'").to_arrow_table())),
+    }
+    if shutil.which("java"):
+        session = spark()
+        clients["PySpark"] = lambda path: ((c.name, c) for c in polars.from_arrow(session.read.parquet(str(path)).toArrow()))
+    wrong, columns = [], 0
+    for path in sorted(out.glob("*.parquet")):
+        pages = pyarrow.parquet.read_table(path)
+        want = {f.name: pages[f.name].to_pylist() for f in pages.schema if pyarrow.types.is_integer(f.type)}
+        for client, read in clients.items():
+            for name, values in read(path):
+                if name in want:
+                    columns += 1
+                    got = [None if v is pandas.NA else v for v in values]
+                    if got != want[name] or any(isinstance(v, float) for v in got):
+                        wrong.append(f"{client}: {path.stem}.{name}")
+    assert columns and not wrong, wrong
+    print(f"readback: {columns} columns of integers in {', '.join(clients)} are those of the files")
+
+
+def spark():
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
+        "spark.ui.showConsoleProgress", "false").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
 def main(converter, *traces):
     with tempfile.TemporaryDirectory() as tmp:
+        for i, trace in enumerate(traces):
+            integers(converter, trace, pathlib.Path(tmp) / f"integers{i}")
         one_trace(converter, traces[0], pathlib.Path(tmp) / "one")
         many_traces(converter, traces, pathlib.Path(tmp) / "many")
 

@@ -95,7 +95,7 @@ func BenchmarkParquetSlices(b *testing.B) {
 			}
 			s := &parquet.Scratch{}
 			o := Options{Compression: compression}
-			options, err := o.parquet()
+			options, err := o.parquet(chunks[0].Schema)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/export/arrow"
 	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -126,17 +127,18 @@ func (c Compression) String() string {
 	return c.codec + ":" + strconv.Itoa(c.level)
 }
 
-// parquet returns the options of Parquet files.
-func (o *Options) parquet() (parquet.Options, error) {
+// parquet returns the options of a table's Parquet files.
+func (o *Options) parquet(s *table.Schema) (parquet.Options, error) {
 	codec, err := parquet.NewCodec(o.Compression.codec, o.Compression.level)
-	return parquet.Options{CreatedBy: "tpconvert " + o.Version, Codec: codec, Metadata: fileMetadata(o), Filtered: o.filtered}, err
+	return parquet.Options{CreatedBy: "tpconvert " + o.Version, Codec: codec, Metadata: fileMetadata(o, s), Filtered: o.filtered}, err
 }
 
-// fileMetadata returns the metadata of every file, except its trace id.
-func fileMetadata(o *Options) [][2]string {
+// fileMetadata returns the metadata of a table's files, except the trace id.
+func fileMetadata(o *Options, s *table.Schema) [][2]string {
 	return [][2]string{
 		{SchemaVersionKey, strconv.Itoa(table.SchemaVersion)},
 		{"tpconvert.version", o.Version},
+		arrow.PandasMetadata(arrow.PlainSchema(s).Fields()),
 	}
 }
 

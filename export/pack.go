@@ -173,7 +173,7 @@ func (p *packer) flush(out *packedFile, file *PackedFile) (*packedFile, error) {
 			return nil, err
 		}
 		out = &packedFile{file: f, buffer: bufio.NewWriterSize(f, bufferBytes)}
-		options, err := p.options.parquet()
+		options, err := p.options.parquet(c.Schema)
 		if err == nil {
 			out.File, err = parquet.New(out.buffer, c.Schema, options, c)
 		}

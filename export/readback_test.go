@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -335,6 +336,29 @@ func TestParquetSchema(t *testing.T) {
 	} {
 		if got, _ := f.Lookup(key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	var pandas struct {
+		Columns []struct {
+			Name string
+			Type string `json:"numpy_type"`
+		}
+	}
+	value, _ := f.Lookup("pandas")
+	if err := json.Unmarshal([]byte(value), &pandas); err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]string{}
+	for _, c := range pandas.Columns {
+		types[c.Name] = c.Type
+	}
+	for _, c := range schema.Columns {
+		want := map[table.Type]string{table.TypeInt64: "Int64", table.TypeInt32: "Int32", table.TypeBool: "boolean"}[c.Type]
+		if !c.Nullable {
+			want = ""
+		}
+		if types[c.Name] != want {
+			t.Errorf("pandas reads %s as %q, want %q", c.Name, types[c.Name], want)
 		}
 	}
 	for _, group := range f.Metadata().RowGroups {

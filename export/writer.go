@@ -293,11 +293,11 @@ func (out *output) open(o *Options, first *table.Chunk) (err error) {
 		return err
 	}
 	if o.Format == Arrow {
-		file, err := arrow.New(out.path, out.file, out.schema, o.Compression.codec == "zstd", fileMetadata(o))
+		file, err := arrow.New(out.path, out.file, out.schema, o.Compression.codec == "zstd", fileMetadata(o, out.schema))
 		out.encoder = arrowEncoder{file}
 		return err
 	}
-	options, err := o.parquet()
+	options, err := o.parquet(out.schema)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	exportarrow "github.com/tpconvert/tpconvert/export/arrow"
 )
 
 // parquetFile writes records to a Parquet file, each as a row group. Arrow's own writer
@@ -32,7 +34,9 @@ func parquetSink(out io.Writer, columns *arrow.Schema) (recordSink, error) {
 		return nil, err
 	}
 	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd))
-	return parquetFile{file.NewParquetWriter(out, root, file.WithWriterProps(properties))}, nil
+	w := file.NewParquetWriter(out, root, file.WithWriterProps(properties))
+	pandas := exportarrow.PandasMetadata(columns.Fields())
+	return parquetFile{w}, w.AppendKeyValueMetadata(pandas[0], pandas[1])
 }
 
 func parquetNode(f arrow.Field) (schema.Node, error) {

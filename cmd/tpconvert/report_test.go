@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -25,6 +26,13 @@ func reported(t *testing.T, dir string, args ...string) string {
 	return got.stdout
 }
 
+func sum(values []float64) (s float64) {
+	for _, v := range values {
+		s += v
+	}
+	return s
+}
+
 // drawn is what the script of a page draws.
 type drawn struct {
 	Dur, Width int64
@@ -34,23 +42,35 @@ type drawn struct {
 	}
 	Names []string
 	Trees []struct {
-		Title, Unit  string
-		Total, Least float64
-		Cut          int
-		Owners       []string
-		Parent, Name []int
-		Value        []float64
+		Title, Unit           string
+		Cut                   int
+		Owners                []string
+		Parent, Name, Smaller []int
+		Self, Value           []float64 // Value is computed: of a node with those below it
 	}
 }
 
 func drawnBy(t *testing.T, page string) (d drawn) {
 	t.Helper()
-	text := regexp.MustCompile(`(?s)id="data">(.*?)</script>`).FindStringSubmatch(page)
+	text := regexp.MustCompile(`(?s)id="data">"(.*?)"</script>`).FindStringSubmatch(page)
 	if text == nil {
 		t.Fatal("the page has no data")
 	}
-	if err := json.Unmarshal([]byte(text[1]), &d); err != nil {
+	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text[1])))
+	if err == nil {
+		err = json.NewDecoder(r).Decode(&d)
+	}
+	if err != nil {
 		t.Fatal(err)
+	}
+	for k := range d.Trees {
+		tree := &d.Trees[k]
+		tree.Value = slices.Clone(tree.Self)
+		for i, parent := range slices.Backward(tree.Parent) {
+			if parent >= 0 {
+				tree.Value[parent] += tree.Value[i]
+			}
+		}
 	}
 	return d
 }
@@ -121,7 +141,7 @@ func TestReportOverview(t *testing.T) {
 		}
 	}
 	tree := d.Trees[0]
-	if tree.Total != 5e8 || len(tree.Value) != 3 || tree.Value[0] != 4e8 || tree.Value[2] != 3e8 || tree.Parent[2] != 0 {
+	if sum(tree.Self) != 5e8 || len(tree.Value) != 3 || tree.Value[0] != 4e8 || tree.Value[2] != 3e8 || tree.Parent[2] != 0 {
 		t.Errorf("%+v", tree)
 	}
 }
@@ -137,8 +157,8 @@ func TestReportProfile(t *testing.T) {
 		leaves[outermost.Line[len(outermost.Line)-1].Function.Name] += float64(s.Value[1])
 	}
 	tree := d.Trees[0]
-	if tree.Total != want || tree.Unit != "ns" || !strings.HasSuffix(tree.Title, ": cpu") {
-		t.Errorf("%s has %g %s, want %g ns", tree.Title, tree.Total, tree.Unit, want)
+	if sum(tree.Self) != want || tree.Unit != "ns" || !strings.HasSuffix(tree.Title, ": cpu") {
+		t.Errorf("%s has %g %s, want %g ns", tree.Title, sum(tree.Self), tree.Unit, want)
 	}
 	got := map[string]float64{}
 	for i, parent := range tree.Parent {
@@ -206,8 +226,36 @@ func TestReportIsSmall(t *testing.T) {
 		t.Errorf("the page has %d bytes", len(page))
 	}
 	d := drawnBy(t, page)
-	if tree := d.Trees[0]; tree.Cut+len(tree.Value) != 12_000 || tree.Least <= 0 || len(tree.Value) < 1000 {
-		t.Errorf("%d boxes, %d left out, the greatest %g", len(tree.Value), tree.Cut, tree.Least)
+	if tree := d.Trees[0]; tree.Cut != 0 || len(tree.Value) != 12_000 || len(tree.Smaller) != 0 {
+		t.Errorf("%d boxes, %d left out, %d are several", len(tree.Value), tree.Cut, len(tree.Smaller))
+	}
+}
+
+// Functions that are too many to be kept are one box below their caller, whose own value stays what it is.
+func TestReportSmaller(t *testing.T) {
+	t.Parallel()
+	var folded bytes.Buffer
+	for i := range 160_000 {
+		fmt.Fprintf(&folded, "main;f%d;work 1\n", i)
+	}
+	folded.WriteString("main 100\n")
+	d := drawnBy(t, reported(t, folder(t, map[string]string{"cut.folded": folded.String()}), "cut.folded"))
+	tree := d.Trees[0]
+	functions := len(tree.Self)
+	for _, several := range tree.Smaller {
+		functions += several - 1
+	}
+	if d.Names[tree.Name[0]] != "main" || tree.Self[0] != 100 || tree.Value[0] != 160_100 || functions != 1+2*160_000 {
+		t.Errorf("%s has %g, %g itself, in %d functions", d.Names[tree.Name[0]], tree.Value[0], tree.Self[0], functions)
+	}
+	rest := 0.0
+	for i, parent := range tree.Parent {
+		if tree.Name[i] < 0 && parent == 0 {
+			rest += tree.Value[i]
+		}
+	}
+	if rest < 1000 {
+		t.Errorf("functions that main calls and that are not kept have %g", rest)
 	}
 }
 

@@ -34,8 +34,12 @@ func hash(text string) string {
 // Write writes the page, which loads nothing and runs nothing but its own scripts.
 func (p *Page) Write(w io.Writer) error {
 	scripts := []template.JS{template.JS(pageJS)}
-	if p.json != nil {
+	if p.packed != nil {
 		scripts = append(scripts, template.JS(echarts), template.JS(picturesJS))
+	}
+	data := ""
+	if p.packed != nil {
+		data = `"` + base64.StdEncoding.EncodeToString(p.packed) + `"`
 	}
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src"
 	for _, script := range scripts {
@@ -45,9 +49,9 @@ func (p *Page) Write(w io.Writer) error {
 		*Page
 		Policy  string
 		Style   template.CSS
-		Data    template.JS // has no < that could end the script
+		Data    template.JS // a text in base64
 		Scripts []template.JS
-	}{p, policy, template.CSS(pageCSS), template.JS(p.json), scripts})
+	}{p, policy, template.CSS(pageCSS), template.JS(data), scripts})
 }
 
 // Left says which rows are not shown.

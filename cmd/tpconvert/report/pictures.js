@@ -1,6 +1,13 @@
 "use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
+let data; // what is drawn
+
+// The data of the page are JSON, compressed and in base64.
+async function unpack() {
+  const bytes = Uint8Array.from(atob(JSON.parse(document.getElementById("data").textContent)), c => c.charCodeAt(0));
+  const packed = new ReadableStream({start(to) { to.enqueue(bytes); to.close(); }});
+  return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).json();
+}
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name); }
 
@@ -176,19 +183,30 @@ function flame(parent) {
   let tree, root, top, boxes = [], found = "";
   let drawn = 0; // each box is a new one, because the library leaves texts and highlights on those that it knows
 
-  // The nodes of one owner, or of all, where functions of one name below the same others are one.
+  // The nodes of one owner, or of all, where functions of one name below the same others are one. Those that stand for smaller ones
+  // have no name in the data.
   function build(owner) {
-    const made = [];
-    root = {name: "all", value: 0, below: new Map(), up: null};
+    const made = [], all = [];
+    let rest = 0;
+    root = {name: "all", self: 0, value: 0, smaller: 0, below: new Map(), up: null};
     tree.parent.forEach((up, i) => {
+      const name = data.names[tree.name[i]], smaller = name === undefined ? tree.smaller[rest++] : 0;
       if (owner >= 0 && tree.owner[i] !== owner) return;
-      const above = up < 0 ? root : made[up], name = data.names[tree.name[i]];
+      const above = up < 0 ? root : made[up];
       let node = above.below.get(name);
-      if (!node) above.below.set(name, node = {name, value: 0, below: new Map(), up: above});
-      node.value += tree.value[i];
+      if (!node) {
+        above.below.set(name, node = {name, self: 0, value: 0, smaller: 0, below: new Map(), up: above});
+        all.push(node);
+      }
+      node.self += tree.self[i];
+      node.smaller += smaller;
       made[i] = node;
-      if (up < 0) root.value += tree.value[i];
     });
+    for (const node of all.reverse()) {
+      node.value += node.self;
+      node.up.value += node.value;
+      if (node.smaller) node.name = `${node.smaller.toLocaleString("en")} smaller`;
+    }
     top = root;
   }
   function hue(name) {
@@ -213,7 +231,7 @@ function flame(parent) {
     };
     if (top.value > 0) visit(top, 0, width, first);
   }
-  const matches = name => found && name.toLowerCase().includes(found);
+  const matches = node => found && !node.smaller && node.name.toLowerCase().includes(found);
   const {box, chart, paint} = picture(stacks, "Flame graph", width => {
     place(width);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -221,20 +239,18 @@ function flame(parent) {
     return {
       height: row * (1 + boxes.reduce((deepest, box) => Math.max(deepest, box.depth), 0)),
       series: {type: "custom", coordinateSystem: "none", data: boxes.map(() => ({id: drawn++, value: 0})), renderItem: ({dataIndex}) => {
-        const {node, x, wide, depth} = boxes[dataIndex], h = hue(node.name), hit = matches(node.name);
+        const {node, x, wide, depth} = boxes[dataIndex], h = hue(node.name), hit = matches(node);
         return {
           type: "rect", shape: {x, y: depth * row, width: Math.max(0.5, wide - 1), height: row - 1},
-          style: {fill: hit ? colors.mark : node === root ? colors.sleeping : `hsl(${20 + h % 35}, ${found ? 25 : 70}%, ${dark ? 30 + h % 9 : 72 + h % 9}%)`},
+          style: {fill: hit ? colors.mark : node === root || node.smaller ? colors.sleeping : `hsl(${20 + h % 35}, ${found ? 25 : 70}%, ${dark ? 30 + h % 9 : 72 + h % 9}%)`},
           textContent: wide < 36 ? null : {style: line(node.name, wide - 9, {fill: hit ? "#000" : colors.text})},
           textConfig: {position: "insideLeft", distance: 4},
         };
       }},
     };
   }, e => {
-    const {node} = boxes[e.dataIndex];
-    let self = node.value;
-    for (const child of node.below.values()) self -= child.value;
-    return `${node.name}\n${quantity(node.value, tree.unit)}, ${percent(node.value, root.value)}\nself ${quantity(Math.max(0, self), tree.unit)}`;
+    const {node} = boxes[e.dataIndex], sum = `${node.name}\n${quantity(node.value, tree.unit)}, ${percent(node.value, root.value)}`;
+    return node.smaller ? sum : `${sum}\nself ${quantity(node.self, tree.unit)}`;
   });
   function show(node) {
     top = node;
@@ -245,22 +261,24 @@ function flame(parent) {
     tree = trees[which.value];
     owners?.remove();
     const sums = tree.owners.map(() => 0);
-    tree.parent.forEach((up, i) => { if (up < 0) sums[tree.owner[i]] += tree.value[i]; });
+    tree.self.forEach((self, i) => sums[tree.owner[i]] += self);
     const order = tree.owners.map((name, i) => [i, `${name}: ${quantity(sums[i], tree.unit)}`, sums[i]]).sort((a, b) => b[2] - a[2]);
-    owners = choose([[-1, `All threads: ${quantity(tree.total, tree.unit)}`], ...order].filter((o, i) => order.length > 1 || i));
+    owners = choose([[-1, `All threads: ${quantity(sums.reduce((a, b) => a + b, 0), tree.unit)}`], ...order].filter((o, i) => order.length > 1 || i));
     which.after(owners);
     owners.onchange = () => { build(Number(owners.value)); count(); show(root); };
-    cut.textContent = tree.cut ? `${tree.cut.toLocaleString("en")} boxes of at most ${quantity(tree.least, tree.unit)} (${Number((100 * tree.least / tree.total).toPrecision(2))} %) are left out.` : "";
+    cut.textContent = tree.cut ? `${tree.cut.toLocaleString("en")} stacks that take the least time are left out.` : "";
     owners.onchange();
   }
   function count() {
-    let sum = 0;
+    let sum = 0, unknown = 0;
     const visit = node => {
-      if (matches(node.name)) sum += node.value;
+      if (matches(node)) sum += node.value;
+      else if (node.smaller) unknown += node.value;
       else node.below.forEach(visit);
     };
     if (found) visit(root);
-    said.textContent = found ? `${percent(sum, root.value)} of ${quantity(root.value, tree.unit)} match` : "Click to zoom in, on a box above to zoom out.";
+    const most = unknown ? ` to ${percent(sum + unknown, root.value)}` : "";
+    said.textContent = found ? `${percent(sum, root.value)}${most} of ${quantity(root.value, tree.unit)} match` : "Click to zoom in, on a box above to zoom out.";
   }
   which.onchange = select;
   search.oninput = () => { found = search.value.toLowerCase(); count(); paint(); };
@@ -272,5 +290,8 @@ function flame(parent) {
   select();
 }
 
-document.querySelectorAll(".timeline").forEach(timeline);
-document.querySelectorAll(".flame").forEach(flame);
+unpack().then(found => {
+  data = found;
+  document.querySelectorAll(".timeline").forEach(timeline);
+  document.querySelectorAll(".flame").forEach(flame);
+});

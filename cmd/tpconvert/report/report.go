@@ -31,7 +31,7 @@ type Page struct {
 	Alarm    string
 	Sections []Section
 	data     data
-	json     []byte // of data
+	packed   []byte // data, as compressed JSON
 }
 
 // Section is the figures about one thing.
@@ -156,7 +156,7 @@ func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
 			m.page.Sections = append(m.page.Sections, Section{part.title, figures})
 		}
 	}
-	m.page.json, err = m.encode()
+	m.page.packed, err = m.encode()
 	return m.page, err
 }
 

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"slices"
 
@@ -10,25 +12,28 @@ import (
 
 const (
 	maxTrees = 8
-	maxNodes = 40_000  // of all trees
-	maxData  = 7 << 18 // bytes that the script draws
+	maxNodes = 300_000 // of all trees
+	maxData  = 7 << 18 // bytes that the script draws, compressed
 )
 
-// tree is a flame graph. A node is at the same place in all lists, after its parent.
+// tree is a flame graph. A node is at the same place in all lists, after its parent. What a node lasts or weighs is its own value
+// and those of the nodes below it. Children that are too small to be kept are one node, without a name.
 type tree struct {
-	Title  string    `json:"title"`
-	Unit   string    `json:"unit"`
-	Total  float64   `json:"total"`
-	Cut    int       `json:"cut"`   // nodes that are left out because they are small
-	Least  float64   `json:"least"` // the greatest value of those
-	Owners []string  `json:"owners"`
-	Parent []int32   `json:"parent"` // -1 for the outermost function
-	Owner  []int32   `json:"owner"`
-	Name   []int     `json:"name"`
-	Value  []float64 `json:"value"` // with all that it calls
+	Title   string    `json:"title"`
+	Unit    string    `json:"unit"`
+	Cut     int       `json:"cut"` // nodes that the reader of the profile left out
+	Owners  []string  `json:"owners"`
+	Parent  []int32   `json:"parent"` // -1 for the outermost function
+	Owner   []int32   `json:"owner"`
+	Name    []int     `json:"name"`    // smaller for children that are one node
+	Self    []float64 `json:"self"`    // of the function itself
+	Smaller []int     `json:"smaller"` // by node without a name, in order: how many functions it stands for
 }
 
-// encode returns what the script draws as JSON, with as many nodes of flame graphs as fit.
+// smaller is the name of a node that stands for several.
+const smaller = -1
+
+// encode returns what the script draws, as compressed JSON, with as many nodes of flame graphs as fit.
 func (m *maker) encode() ([]byte, error) {
 	d := &m.page.data
 	for nodes := maxNodes; ; nodes /= 2 {
@@ -37,16 +42,17 @@ func (m *maker) encode() ([]byte, error) {
 		for _, p := range d.profiles {
 			d.Trees = append(d.Trees, m.tree(p, nodes/len(d.profiles), names))
 		}
-		text, err := json.Marshal(d)
-		if err != nil || len(text) <= maxData || nodes < 100 {
-			return text, err
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		if err := cmp.Or(json.NewEncoder(w).Encode(d), w.Close()); err != nil || packed.Len() <= maxData || nodes < 100 {
+			return packed.Bytes(), err
 		}
 	}
 }
 
 // tree returns the heaviest nodes of a profile.
 func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
-	t := tree{Title: m.text(p.Scope) + ": " + m.text(p.Metric), Unit: unitOf(p), Total: p.Total, Cut: p.Cut}
+	t := tree{Title: m.text(p.Scope) + ": " + m.text(p.Metric), Unit: unitOf(p), Cut: p.Cut}
 	for _, o := range p.Owners {
 		t.Owners = append(t.Owners, m.text(cmp.Or(joined(o.Process, o.Thread), "all")))
 	}
@@ -59,34 +65,54 @@ func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
 	for _, i := range order[:min(len(order), most)] {
 		kept[i] = p.Nodes[i].Total > 0
 	}
-	at := make([]int32, len(p.Nodes))
+	at := make([]int32, len(p.Nodes)) // of a kept node, or of the one that stands for it
+	type place struct{ parent, owner int32 }
+	rest := map[place]int32{} // nodes that stand for several
 	for i, n := range p.Nodes {
-		if !kept[i] || n.Parent >= 0 && at[n.Parent] < 0 {
-			at[i] = -1
-			if n.Total != 0 {
-				t.Cut++
-				t.Least = max(t.Least, n.Total)
-			}
-			continue
-		}
-		at[i] = int32(len(t.Parent))
 		parent := int32(-1)
 		if n.Parent >= 0 {
 			parent = at[n.Parent]
 		}
-		text := m.text(n.Function)
-		name, ok := names[text]
-		if !ok {
-			name = len(m.page.data.Names)
-			names[text] = name
-			m.page.data.Names = append(m.page.data.Names, text)
+		switch {
+		case kept[i]:
+			at[i] = t.add(parent, n.Owner, m.nameOf(n.Function, names), n.Self)
+			continue
+		case n.Total == 0: // and so have those below it
+			continue
+		case n.Parent >= 0 && !kept[n.Parent]:
+			at[i] = parent
+		default:
+			of, ok := rest[place{parent, n.Owner}]
+			if !ok {
+				of = t.add(parent, n.Owner, smaller, 0)
+				rest[place{parent, n.Owner}] = of
+			}
+			at[i] = of
 		}
-		t.Parent = append(t.Parent, parent)
-		t.Owner = append(t.Owner, n.Owner)
-		t.Name = append(t.Name, name)
-		t.Value = append(t.Value, n.Total)
+		t.Self[at[i]] += n.Self
+		t.Smaller[at[i]]++
 	}
+	t.Smaller = slices.DeleteFunc(t.Smaller, func(n int) bool { return n == 0 })
 	return t
+}
+
+// add adds a node.
+func (t *tree) add(parent, owner int32, name int, self float64) int32 {
+	t.Parent, t.Owner, t.Name = append(t.Parent, parent), append(t.Owner, owner), append(t.Name, name)
+	t.Self, t.Smaller = append(t.Self, self), append(t.Smaller, 0)
+	return int32(len(t.Parent)) - 1
+}
+
+// nameOf returns the number of a function's name.
+func (m *maker) nameOf(function string, names map[string]int) int {
+	text := m.text(function)
+	name, ok := names[text]
+	if !ok {
+		name = len(m.page.data.Names)
+		names[text] = name
+		m.page.data.Names = append(m.page.data.Names, text)
+	}
+	return name
 }
 
 // joined names a thread of a process.

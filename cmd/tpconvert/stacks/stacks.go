@@ -208,7 +208,7 @@ stack AS MATERIALIZED (
   GROUP BY process, thread, stack_id, parent_stack_id, name
 )
 SELECT process, thread, stack_id, parent_stack_id, name, dur, (SELECT count(*) FROM stack) AS stacks
-FROM (SELECT * FROM stack ORDER BY open DESC, dur DESC, depth LIMIT 100000)
+FROM (SELECT * FROM stack ORDER BY open DESC, dur DESC, depth LIMIT 1000000)
 ORDER BY depth, process, thread, stack_id`
 
 // Slices returns the slices as a profile of their time. The session runs PerfettoSQL.

@@ -49,6 +49,7 @@ function pictureIn(selector) {
 
 function run(script) {
   addEventListener("load", async () => {
+    for (let tries = 0; tries < 50 && !document.querySelector(".picture"); tries++) await frames();
     await frames();
     try { await script(); } catch (error) { found("error", String(error)); }
     Object.assign(document.body.appendChild(document.createElement("pre")), {id: "found", textContent: JSON.stringify(seen)});

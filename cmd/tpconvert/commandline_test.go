@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -133,5 +134,32 @@ func TestManPagesKeepPlaceholders(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A command whose output is lost fails.
+func TestOutputLost(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	dir := folder(t, map[string]string{"t.json": goodTrace})
+	tpconvert(t, dir, "-q", "t.json", "out").expect(t, exitDone, "")
+	for _, args := range [][]string{
+		{"inspect", "t.json"}, {"inspect", "out"}, {"tables"}, {"version"}, {"--help"}, {"--json", "t.json", "other"},
+		{"query", "--perfetto", "out", "SELECT 1"}, {"report", "t.json"}, {"report", "t.json", "-o", "-"}, {"summarize", "slices", "out"},
+	} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(t, dir, args...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != exitFailure || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%q: exit code %d: %s", args, code, &stderr)
+		}
+		full.Close()
 	}
 }

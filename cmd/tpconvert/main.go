@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,10 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	root := newRootCommand(&ui)
 	root.SetArgs(guardComments(serve.AsTraceProcessor(args)))
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := console.NewOutput(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), out.Err())
 	code := exitCode(err)
 	if err != nil {
 		ui.Printer(root).Failed(explained(err), code)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,7 @@ type reportOptions struct {
 func newReportCommand(ui *console.UI) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
-		Use:   "report [flags] INPUT -o FILE",
+		Use:   "report [flags] INPUT",
 		Short: "Show a trace, or how traces differ, as one HTML page",
 		Long: `Write a page about INPUT, a dataset, a DuckDB file made by tpconvert, or a trace,
 which is converted first: what was recorded and lost, alerts, when CPUs, threads
@@ -39,8 +41,12 @@ and GPUs were busy, slices, CPU time, states of threads, frames, memory and othe
 counters, profiles with a flame graph, and GPU kernels. The page is one file, which
 needs neither a server nor a network. Each figure has its SQL.
 
+Without --output, the page is INPUT.report.html beside the input, and opens in the
+browser if the output is a terminal.
+
 With --compare, the page shows how traces differ from others, as "compare" does.`,
-		Example: `  tpconvert report trace.pftrace -o report.html
+		Example: `  tpconvert report trace.pftrace
+  tpconvert report trace.pftrace -o report.html
   tpconvert report --compare before/ after/ -o report.html
   tpconvert report --compare main/*.pb.gz -o report.html -- branch/*.pb.gz`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,14 +56,17 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 			if err != nil {
 				return err
 			}
-			if o.output == api.StandardInput {
+			switch o.output {
+			case api.StandardInput:
 				return page.Write(cmd.OutOrStdout())
+			case "":
+				return beside(printer, args[0], page, terminal.Is(cmd.OutOrStdout()))
 			}
-			return writeWhole(o.output, o.replace, func(w io.Writer) error { return page.Write(w) })
+			return writeWhole(o.output, o.replace, page.Write)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", `file to write, or "-" for the standard output`)
+	flags.StringVarP(&o.output, "output", "o", "", `file to write, or "-" for the standard output (default: INPUT.report.html)`)
 	flags.BoolVarP(&o.replace, "force", "f", false, "replace the file of --output")
 	flags.BoolVar(&o.compare, "compare", false, "compare traces: INPUT is BEFORE... -- AFTER..., or two inputs")
 	flags.StringVar(&o.traceID, "trace-id", "", "one trace of a dataset of many, by its id or name")
@@ -65,10 +74,32 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 	return cmd
 }
 
+// beside writes a page beside its input, in place of one from before.
+func beside(ui console.Printer, input string, page *report.Page, browse bool) error {
+	path := filepath.Clean(input) + ".report.html"
+	if err := writeWhole(path, true, page.Write); err != nil {
+		return err
+	}
+	ui.Result(written{path})
+	if browse {
+		if err := console.Browse(path); err != nil {
+			ui.Message(slog.LevelWarn, path, "no browser could be opened: "+err.Error())
+		}
+	}
+	return nil
+}
+
+// written reports a file.
+type written struct {
+	File string `json:"file"`
+}
+
+func (w written) Text(to io.Writer) { fmt.Fprintln(to, terminal.Printable(w.File)) }
+
 // page makes the page.
 func (o *reportOptions) page(cmd *cobra.Command, trace inputs.Opener, args []string) (*report.Page, error) {
 	ctx := cmd.Context()
-	if o.output == "" {
+	if o.output == "" && (o.compare || len(args) == 1 && args[0] == api.StandardInput) {
 		return nil, console.Usage(errors.New("want --output FILE, or - for the standard output"))
 	}
 	if _, err := os.Lstat(o.output); err == nil && !o.replace {

@@ -320,10 +320,28 @@ func TestReportComparesMany(t *testing.T) {
 	}
 }
 
+// Without --output the page is beside the trace, and a later one takes its place.
+func TestReportBeside(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"t.json": goodTrace})
+	for range 2 {
+		got := tpconvert(t, dir, "-q", "report", "t.json")
+		got.expect(t, exitDone, "")
+		path := "t.json.report.html"
+		if got.stdout != path+"\n" {
+			t.Errorf("it says %q", got.stdout)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, path)); err != nil || !strings.HasPrefix(string(text), "<!DOCTYPE html>") {
+			t.Errorf("%v: %.20s", err, text)
+		}
+	}
+}
+
 func TestReportRefuses(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"t.json": goodTrace, "there.html": "mine"})
-	tpconvert(t, dir, "report", "t.json").expect(t, exitUsage, "want --output")
+	tpconvert(t, dir, "report", "-").expect(t, exitUsage, "want --output")
+	tpconvert(t, dir, "report", "--compare", "t.json", "t.json").expect(t, exitUsage, "want --output")
 	tpconvert(t, dir, "report", "-o", "x.html", "--compare", "t.json").expect(t, exitUsage, "BEFORE")
 	tpconvert(t, dir, "report", "-o", "there.html", "t.json").expect(t, exitFailure, "there.html exists")
 	tpconvert(t, dir, "report", "-o", "there.html", "--force", "t.json").expect(t, exitDone, "")

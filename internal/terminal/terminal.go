@@ -3,7 +3,6 @@ package terminal
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,15 +11,18 @@ import (
 	"golang.org/x/term"
 )
 
+// file is a file, or stands for one.
+type file interface{ Fd() uintptr }
+
 // Is reports whether a reader or writer is a terminal.
 func Is(w any) bool {
-	f, ok := w.(*os.File)
+	f, ok := w.(file)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Width returns the number of characters in a line, or 0 for no limit.
 func Width(w any) int {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := w.(file); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return width
 		}

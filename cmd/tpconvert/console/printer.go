@@ -18,7 +18,7 @@ import (
 )
 
 // Printer prints messages and results. It is safe for concurrent use. It ignores
-// output that it cannot write, because it could not report that either.
+// output that it cannot write: Output keeps the error.
 type Printer interface {
 	// Message prints a message about a trace, or about the run if trace is "".
 	Message(level slog.Level, trace, text string)

@@ -14,10 +14,10 @@ import (
 )
 
 // documentedCommand matches a command in a page.
-var documentedCommand = regexp.MustCompile(`(?m)^    tpconvert (.*)$`)
+var documentedCommand = regexp.MustCompile(`(?m)^    (?:uvx )?tpconvert (.*)$`)
 
 // notRun are commands that do not end, or that need the network, a terminal or a checkout of Perfetto.
-var notRun = regexp.MustCompile(`^(serve|mcp|stdlib|ui fetch|flamegraph out/|metric )|'SELECT \.\.\.'`)
+var notRun = regexp.MustCompile(`^(serve|mcp|stdlib|ui fetch|flamegraph (out/|TRACE)|metric )`)
 
 var (
 	hasRows   = regexp.MustCompile(`[(: ][1-9][0-9,]* rows?\b`)
@@ -67,7 +67,7 @@ func TestDocumentedCommands(t *testing.T) {
 	tpconvert(t, dir, "-q", "chromium.json.gz", "devtools.json.gz", "app.json", "many").expect(t, exitDone, "")
 	run := 0
 	for _, name := range []string{
-		"README.md", "docs/queries.md", "docs/metrics.md", "docs/derive.md", "docs/cookbook.md", "docs/compare.md", "docs/cut.md", "docs/report.md",
+		"README.md", "docs/commands.md", "docs/queries.md", "docs/metrics.md", "docs/derive.md", "docs/cookbook.md", "docs/compare.md", "docs/cut.md", "docs/report.md",
 	} {
 		run += runDocumented(t, dir, name, page(name), "chromium.json.gz")
 	}

@@ -157,8 +157,16 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if err != nil {
 		return place(err, from.shown, "")
 	}
+	id, source := uuid(head), io.Reader(counted)
+	text := decode(head, counted)
+	if text != nil {
+		source = text
+		if head, err = rd.begin(text); err != nil {
+			return place(err, from.shown, "")
+		}
+	}
 	// The head moves to a buffer of its size: an archive may have very many small files.
-	buffered := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), counted), len(head))
+	buffered := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), source), len(head))
 	head, _ = buffered.Peek(len(head))
 	if from.parent != nil && len(head) == format.HeadBytes { // there may be much more to decompress
 		ahead := handoff.ReadAhead(rd.options.Context, r)
@@ -188,7 +196,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	}
 	file.SetFormat(f.Name, f.Container)
 	if from.parent == nil {
-		rd.uuid = uuid(head)
+		rd.uuid = id
 		if rd.options.Version != "" {
 			file.SetMetadata("converter_version", model.StringArg(rd.store.Strings.Intern(rd.options.Version)))
 		}
@@ -232,7 +240,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Members: func(members []format.Member) error { return rd.members(inside, members) },
 		AtEnd:   func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
 	}
-	if from.parent == nil {
+	if from.parent == nil && text == nil {
 		in.At = rd.options.At
 	}
 	in.Embedded = func(name string, r io.Reader) error {
@@ -250,6 +258,9 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if counted.cut {
 		file.SetStat(model.StatIncompleteFile, model.None, 1)
 	}
+	if text != nil {
+		err = text.finish(file, err)
+	}
 	return place(err, from.shown, f.String())
 }
 
@@ -264,11 +275,13 @@ func place(err error, file, name string) error {
 }
 
 // Detect returns the format of an input that starts with head, or nil.
-func Detect(head []byte) *format.Format { return detect(Formats, head) }
+func Detect(head []byte) *format.Format { return detect(Formats, decodeHead(head)) }
 
 // IsNotes reports whether a file that starts with head is text for people, and in no known format.
 func IsNotes(head []byte) bool {
-	if len(head) == format.HeadBytes { // it may end within a character
+	cut := len(head) == format.HeadBytes
+	head = decodeHead(head)
+	if cut { // it may end within a character
 		head = head[:bytes.LastIndexFunc(head, func(r rune) bool { return r != utf8.RuneError })]
 	}
 	strange := func(r rune) bool { return r == utf8.RuneError || r < ' ' && !strings.ContainsRune("\n\r\t\f", r) }

@@ -179,7 +179,7 @@ func (rd *reading) turn(m *member) (format.Turn, error) {
 	}
 	defer r.Close()
 	head, err := rd.begin(r)
-	if f := detect(rd.options.Formats, head); f != nil && err == nil {
+	if f := detect(rd.options.Formats, decodeHead(head)); f != nil && err == nil {
 		if f.Folder != "" {
 			m.format = f
 		}

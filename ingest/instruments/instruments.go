@@ -25,7 +25,7 @@ import (
 var Format = &format.Format{Name: "instruments_xml", Sniff: sniff, Read: read}
 
 func sniff(head []byte) bool {
-	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
+	head = bytes.TrimSpace(head)
 	if bytes.HasPrefix(head, []byte("<?xml")) {
 		_, head, _ = bytes.Cut(head, []byte("?>"))
 	}

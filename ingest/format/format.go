@@ -174,3 +174,14 @@ func (in *Input) TraceTime(time, offset int64) (ts int64, ok bool) {
 	}
 	return ts, true
 }
+
+// Latest returns the wall-clock time of the latest event in the traces read before, in ns since 1970, or false if there is
+// none or its clock does not say. It dates times that lack the year or the day.
+func (in *Input) Latest() (wall int64, ok bool) {
+	ts, ok := in.Sorter.MaxTimestamp()
+	if !ok {
+		return 0, false
+	}
+	wall, err := in.Clocks.FromTrace(ts, model.Clock{ID: model.ClockRealtime})
+	return wall, err == nil
+}

@@ -1,5 +1,5 @@
-// Package logcat reads the text of Android's log in logcat's formats threadtime and
-// threadtime with uid.
+// Package logcat reads the text of Android's log as logcat writes it, in all formats that have times, and what Android Studio
+// saves of it, as text or as JSON.
 package logcat
 
 import (
@@ -9,20 +9,41 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/androidlog"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
-	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is the text of Android's log.
 var Format = &format.Format{Name: "android_logcat", Sniff: sniff, Read: read}
 
-const sniffBytes = 4096 // bytes that Trace Processor looks at
+const (
+	sniffBytes = 4096 // bytes that Trace Processor looks at
+	// sniffTags is how many lines that begin with a priority and a tag make up a log without times.
+	sniffTags = 3
+)
 
+// sniff accepts a message after lines that adb and logcat write at the start. It accepts messages without times, so that
+// the error can say how to record them.
 func sniff(head []byte) bool {
 	head = head[:min(len(head), sniffBytes)]
+	divided, tags := false, 0
 	for len(head) > 0 {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
-		if !bytes.HasPrefix(line, []byte("--------")) {
-			return whole && androidlog.IsMessage(line)
+		line = bytes.TrimRight(line, "\r")
+		switch {
+		case androidlog.IsDivider(line):
+			divided = true
+		case androidlog.IsHeader(line):
+		case androidlog.IsMessage(line):
+			return whole
+		case divided && whole:
+			return true
+		default:
+			kind := androidlog.Timeless(line)
+			if kind == "" || !whole {
+				return false
+			}
+			if tags++; kind != "tag" || tags == sniffTags {
+				return true
+			}
 		}
 		head = rest
 	}
@@ -30,21 +51,36 @@ func sniff(head []byte) bool {
 }
 
 func read(in *format.Input) error {
-	in.UseClock(model.ClockRealtime)
-	log := androidlog.New(in, androidlog.Date{Year: guessYear(in)})
-	return lines.Each(in, log.Line)
+	log := androidlog.New(in, guessDate(in))
+	log.Alone = true
+	err := lines.Each(in, func(offset int64, line []byte) error {
+		if !log.Detected() {
+			if kind := androidlog.Timeless(line); kind != "" {
+				return untimed(offset, "messages of logcat -v "+kind+" have no times")
+			}
+		}
+		return log.Line(offset, line)
+	})
+	if err != nil {
+		return err
+	}
+	if !log.Detected() {
+		return untimed(-1, "no message has a time")
+	}
+	return log.Flush()
 }
 
-// guessYear returns the year for lines without one: the year of the latest event in
-// the traces read before this log, or 1970, so that every run gives the same result.
-func guessYear(in *format.Input) int {
-	ts, ok := in.Sorter.MaxTimestamp()
+func untimed(offset int64, what string) error {
+	return format.Errorf(format.ErrUnsupported, offset, "%s: record with adb logcat -v threadtime -v year -v zone", what)
+}
+
+// guessDate returns the date for lines without a year: that of the latest event in the traces read before this log, or
+// 1970, so that every run gives the same result.
+func guessDate(in *format.Input) androidlog.Date {
+	wall, ok := in.Latest()
 	if !ok {
-		return 1970
+		return androidlog.Date{Year: 1970}
 	}
-	wall, err := in.Clocks.FromTrace(ts, model.Clock{ID: model.ClockRealtime})
-	if err != nil {
-		return 1970
-	}
-	return time.Unix(0, wall).UTC().Year()
+	date := time.Unix(0, wall).UTC()
+	return androidlog.Date{Year: date.Year(), Month: date.Month()}
 }

@@ -11,7 +11,7 @@ import (
 func TestYear(t *testing.T) {
 	c := model.NewStore(model.Options{}).NewFile("log", nil).Context(0)
 	in := &format.Input{Context: c, Sorter: sort.New(sort.Options{})}
-	if got := guessYear(in); got != 1970 {
+	if got := guessDate(in).Year; got != 1970 {
 		t.Errorf("%d with no other trace", got)
 	}
 	c.Clocks.SetTraceClock(model.ClockBoottime)
@@ -19,7 +19,7 @@ func TestYear(t *testing.T) {
 	if err := events.Push(1e9, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := guessYear(in); got != 1970 {
+	if got := guessDate(in).Year; got != 1970 {
 		t.Errorf("%d with a trace that does not know the wall clock", got)
 	}
 	const at = 1687623863 // in 2023, s
@@ -27,7 +27,7 @@ func TestYear(t *testing.T) {
 		{Clock: model.Clock{ID: model.ClockBoottime}, Value: 5e9, Unit: 1},
 		{Clock: model.Clock{ID: model.ClockRealtime}, Value: at * 1e9, Unit: 1},
 	})
-	if got := guessYear(in); got != 2023 {
+	if got := guessDate(in).Year; got != 2023 {
 		t.Errorf("%d with a trace of 2023", got)
 	}
 }

@@ -2,197 +2,170 @@ package strace
 
 import (
 	"bytes"
-	"math"
-	"strconv"
 	"time"
-
-	"github.com/tpconvert/tpconvert/ingest/internal/token"
-	"github.com/tpconvert/tpconvert/model"
 )
 
-// call is a line with a system call. Its texts point into the line.
+// call is a system call. Its texts point into the line.
 type call struct {
-	ts       int64 // ns since 1970
-	tid      uint32
 	name     []byte
 	args     []byte
 	returned []byte // nil if the call has not returned
+	dur      int64  // ns, from -T, or unknown
 	resumed  bool   // the line continues a call that began earlier
 	goesOn   bool   // the call is unfinished on this line
 }
 
-// fault is the reason why a line is not a call.
-type fault uint8
-
-const (
-	noFault   fault = iota
-	noCall          // unknown contents
-	signal          // a signal
-	exit            // the end of a thread
-	timeOfDay       // times without a date, from strace -t and -tt
-	noTID           // strace without -f
-)
+// unknown is the duration of a call that has none.
+const unknown = -1
 
 var (
 	resumedPrefix = []byte("<... ")
 	resumedSuffix = []byte(" resumed>")
 	unfinished    = []byte("<unfinished ...>")
+	// ends are the texts that end the line of a call that has not returned.
+	ends = [][]byte{unfinished, []byte("<detached ...>")}
 )
 
-// maxTIDDigits is the maximum number of digits in a tid; seconds since 1970 have
-// more.
-const maxTIDDigits = 9
-
-// parse reads a line.
-func parse(line []byte) (c call, f fault) {
-	rest := trim(line)
-	first, more, _ := bytes.Cut(rest, []byte(" "))
-	tid, err := strconv.ParseUint(string(first[:min(len(first), maxTIDDigits+1)]), 10, 32)
-	hasTID := err == nil && len(first) <= maxTIDDigits
-	if hasTID {
-		c.tid, rest = uint32(tid), trim(more)
-	}
-	stamp, rest, ok := bytes.Cut(rest, []byte(" "))
-	if !ok {
-		return c, noCall
-	}
-	if c.ts, ok = parseTime(stamp); !ok {
-		if bytes.IndexByte(stamp, ':') >= 0 && isDigit(stamp[0]) {
-			return c, timeOfDay
-		}
-		return c, noCall
-	}
-	switch rest = trim(rest); {
-	case bytes.HasPrefix(rest, []byte("--- ")):
-		return c, signal
-	case bytes.HasPrefix(rest, []byte("+++ ")):
-		return c, exit
-	case !c.parseCall(rest):
-		return c, noCall
-	}
-	if !hasTID {
-		return c, noTID
-	}
-	return c, noFault
-}
-
-// parseCall reads the part after the time.
-func (c *call) parseCall(rest []byte) (ok bool) {
-	if rest, c.resumed = bytes.CutPrefix(rest, resumedPrefix); c.resumed {
+// parseCall reads the part of a line after its leader.
+func parseCall(text []byte) (c call, ok bool) {
+	c.dur = unknown
+	rest, resumed := bytes.CutPrefix(text, resumedPrefix)
+	if c.resumed = resumed; resumed {
 		c.name, rest, ok = bytes.Cut(rest, resumedSuffix)
 	} else {
 		c.name, rest, ok = bytes.Cut(rest, []byte("("))
 	}
-	if !ok {
-		return false
+	if !ok || !isName(c.name) {
+		return c, false
 	}
-	if c.args, _, c.goesOn = bytes.Cut(rest, unfinished); c.goesOn {
-		c.args = bytes.TrimRight(trim(c.args), ",")
-		return true
-	}
-	// The parenthesis that ends the args is followed by the return value. Other
-	// parentheses may occur in the args and in the name of an error.
-	for i, char := range rest {
-		if char != ')' {
-			continue
-		}
-		if value, ok := bytes.CutPrefix(bytes.TrimLeft(rest[i+1:], spaces), []byte("=")); ok {
-			c.args, c.returned = trim(rest[:i]), trim(value)
-			return true
+	for _, end := range ends {
+		if c.args, c.goesOn = bytes.CutSuffix(bytes.TrimRight(rest, spaces), end); c.goesOn {
+			c.args = bytes.TrimSuffix(c.args, []byte(" "))
+			return c, true
 		}
 	}
-	_, value, ok := bytes.Cut(rest, []byte("="))
+	if at := bytes.Index(rest, []byte("<Cannot restart pid ")); at >= 0 && rest[len(rest)-1] == '>' {
+		c.args, c.goesOn = bytes.TrimSuffix(rest[:at], []byte(" ")), true
+		return c, true
+	}
+	at, value := endOfArgs(rest)
+	if at < 0 {
+		return c, false
+	}
+	c.args = bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(rest[:at], spaces), unfinished), spaces)
 	c.returned = trim(value)
-	return ok
+	c.cutDuration()
+	return c, true
 }
 
-// parseTime reads seconds since 1970 with up to six decimals. Like Trace
-// Processor, it takes the decimals as a number of µs, however many digits there
-// are.
-func parseTime(text []byte) (int64, bool) {
-	whole, decimals, fraction := bytes.Cut(text, []byte("."))
-	if len(whole) == 0 || !isDigit(whole[0]) {
-		return 0, false
-	}
-	seconds, err := strconv.ParseInt(string(whole), 10, 64)
-	if err != nil || seconds >= math.MaxInt64/int64(time.Second) {
-		return 0, false
-	}
-	ns := seconds * int64(time.Second)
-	if !fraction || len(decimals) == 0 {
-		return ns, true
-	}
-	us, err := strconv.ParseUint(string(decimals), 10, 64)
-	return ns + int64(us)*int64(time.Microsecond), err == nil && us < 1e6
-}
-
-func isDigit(c byte) bool { return c-'0' < 10 }
-
-const spaces = " \t\r\n"
-
-func trim(text []byte) []byte { return bytes.Trim(text, spaces) }
-
-// The flags of a call.
-const (
-	flagResumed = 1 << iota
-	flagGoesOn
-)
-
-// write encodes the call: tid and flags, then name, args and return value, each if
-// present.
-func (c *call) write(w *token.Writer) {
-	w.Reset()
-	w.Uint(uint64(c.tid))
-	var flags uint64
-	if c.resumed {
-		flags |= flagResumed
-	}
-	if c.goesOn {
-		flags |= flagGoesOn
-	}
-	w.Uint(flags)
-	for _, text := range [][]byte{c.name, c.args, c.returned} {
-		if len(text) == 0 {
-			text = nil
+// isName reports whether a text is the name of a system call.
+func isName(text []byte) bool {
+	for _, c := range text {
+		if !(c == '_' || isDigit(c) || c|0x20-'a' < 26) {
+			return false
 		}
-		w.Text(text)
 	}
+	return len(text) > 0 && !isDigit(text[0])
 }
 
-// parser turns calls, in timestamp order, into slices.
-type parser struct {
-	*model.Context
-	category, args, returned model.StringID
-}
-
-func newParser(c *model.Context) *parser {
-	intern := c.Store.Strings.Intern
-	return &parser{c, intern("strace"), intern("args"), intern("ret")}
-}
-
-// Event turns a call into a slice, or into the begin or end of one. The duration
-// of a call is known only if the call was interrupted.
-func (p *parser) Event(ts int64, event []byte) error {
-	r := token.Reader(event)
-	track, flags, name := p.Tracks.Thread(p.Machine.Thread(int64(r.Uint()))), r.Uint(), r.Text()
-	passed, returned := r.Text(), r.Text()
-	args := model.ArgFunc(func(set *model.ArgSet) {
-		if passed != 0 {
-			set.Add(p.args, model.StringArg(passed))
+// endOfArgs returns where the parenthesis is that ends the args, and the value after it. Quoted texts and the paths of
+// descriptors may have parentheses, too. It returns -1 if there is none.
+func endOfArgs(text []byte) (at int, value []byte) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			if i += quoted(text[i:]) - 1; i < 0 || i >= len(text) {
+				return -1, nil
+			}
+		case '<':
+			if i > 0 && (isDigit(text[i-1]) || text[i-1] == 'D') { // of a descriptor, a pid, or AT_FDCWD
+				i += max(closing(text[i:]), 0)
+			}
+		case ')':
+			after := bytes.TrimLeft(text[i+1:], " ")
+			if len(after) > 2 && after[0] == '=' && after[1] == ' ' && (isDigit(after[2]) || after[2] == '-' || after[2] == '?') {
+				return i, after[2:]
+			}
 		}
-		if returned != 0 {
-			set.Add(p.returned, model.StringArg(returned))
+	}
+	return -1, nil
+}
+
+// quoted returns the length of the quoted text at the start of text. It is more than that of text if the end is missing.
+func quoted(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
-	})
-	if flags == 0 {
-		p.Slices.Scoped(ts, 0, track, p.category, name, args)
-		return nil
 	}
-	if flags&flagResumed != 0 {
-		p.Slices.End(ts, track, p.category, name, args)
+	return len(text) + 2
+}
+
+// closing returns where the angle bracket at the start of text is closed, or -1. strace escapes those in paths.
+func closing(text []byte) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			if i += quoted(text[i:]) - 1; i >= len(text) {
+				return -1
+			}
+		case '<':
+			depth++
+		case '>':
+			if text[i-1] == '-' { // of a connection: "a->b"
+				continue
+			}
+			if depth--; depth == 0 {
+				return i
+			}
+		}
 	}
-	if flags&flagGoesOn != 0 {
-		p.Slices.Begin(ts, track, p.category, name, args)
+	return -1
+}
+
+// cutDuration moves the time at the end of the value, as in "0 <0.000149>", to the duration.
+func (c *call) cutDuration() {
+	value, ok := bytes.CutSuffix(c.returned, []byte(">"))
+	if !ok {
+		return
 	}
-	return nil
+	at := bytes.LastIndex(value, []byte(" <"))
+	if at < 0 {
+		return
+	}
+	whole, fraction, hasFraction := bytes.Cut(value[at+2:], []byte("."))
+	seconds, ok := number(whole)
+	if !ok || seconds >= 1e9 {
+		return
+	}
+	var ns int64
+	if hasFraction {
+		if ns, ok = decimals(fraction); !ok {
+			return
+		}
+	}
+	c.dur = seconds*int64(time.Second) + ns
+	c.returned = trim(value[:at])
+}
+
+// threadID returns the thread that the call's result names, or 0.
+func (c *call) threadID() int64 {
+	value := c.returned
+	if at := bytes.Index(value, []byte("/* ")); at >= 0 && bytes.HasSuffix(value, []byte(" in strace's PID NS */")) {
+		value = value[at+3:]
+	}
+	n := digits(value)
+	if n == 0 || n > maxTIDDigits || n < len(value) && value[n] != ' ' && value[n] != '<' {
+		return 0
+	}
+	tid, _ := number(value[:n])
+	return tid
 }

@@ -122,6 +122,20 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestEncodings checks logs that Windows saved: with a byte order mark, and as UTF-16.
+func TestEncodings(t *testing.T) {
+	const text = "--------- beginning of main\r\n02-07 15:35:52.123  1585  1590 I a: b\r\n"
+	wide := []byte{0xff, 0xfe}
+	for _, c := range []byte(text) {
+		wide = append(wide, c, 0)
+	}
+	for name, data := range map[string][]byte{"mark": []byte("\ufeff" + text), "UTF-16": wide} {
+		tables := ingesttest.MustRead(t, name, data)
+		tables.Want(t, "android_logs", "ts|tag|msg", "3252952123000000|a|b")
+		tables.Want(t, "stats", "name")
+	}
+}
+
 // TestNewYear checks dates without a year around the end of one.
 func TestNewYear(t *testing.T) {
 	tables := ingesttest.MustRead(t, "logcat.txt", []byte("12-31 23:59:59.000  1  1 I a: b\n01-01 00:00:01.000  1  1 I a: c\n12-31 23:59:59.500  1  1 I a: d\n"))

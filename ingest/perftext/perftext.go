@@ -1,19 +1,16 @@
-// Package perftext reads the output of perf script and of simpleperf's report_sample:
-// for each sample a header line, its stack with one frame per line, innermost first,
-// and an empty line.
+// Package perftext reads the output of perf script and of simpleperf's report_sample: for each sample a header line
+// and, if it has a call graph, its stack with one frame per line, innermost first, and an empty line.
 //
 //	firefox  7564/7569 [003]  2574592.839818:        321 cycles:uppp:
 //		    7f2b9c00a1f0 main+0x10 (/usr/bin/firefox)
 //		             dd0 _start (/usr/lib64/ld-2.25.so)
 //
-// The fields depend on perf's options; the tid and the time are required.
+// Without a call graph, the address of the sample is on the header line. The fields depend on perf's options; only the
+// time is required. Other records, which --show-mmap-events and similar options add, have header lines, too.
 package perftext
 
 import (
 	"bytes"
-	"regexp"
-	"strconv"
-	"time"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
@@ -26,119 +23,128 @@ import (
 // Format is the output of perf script.
 var Format = &format.Format{Name: "perf_text", Title: "perf script", Sniff: sniff, Read: read}
 
-// sniff accepts text whose first line that is not a comment starts a sample.
+// fileHeader begins the comments of perf script --header.
+var fileHeader = []byte("# ========\n# captured on ")
+
+// sniff accepts text whose first line that is not a comment starts a sample or another record, even one without a time:
+// Read says which option adds it.
 func sniff(head []byte) bool {
+	whole := head
 	for len(head) > 0 {
-		line, rest, whole := bytes.Cut(head, []byte("\n"))
-		if !isComment(line) {
-			_, ok := parseSample(line)
-			return ok && whole
+		line, rest, complete := bytes.Cut(head, []byte("\n"))
+		line = bytes.TrimRight(line, "\r ")
+		if !isComment(line) && !bytes.HasPrefix(line, recordPrefix) {
+			next, _, _ := bytes.Cut(rest, []byte("\n"))
+			return complete && startsText(line, bytes.TrimRight(next, "\r "))
 		}
 		head = rest
 	}
-	return false
+	return len(whole) >= format.HeadBytes && bytes.HasPrefix(bytes.TrimLeft(whole, "\r\n "), fileHeader)
 }
 
-// isComment reports whether a line belongs to the header that perf script --header
-// prints.
+// isComment reports whether a line belongs to the header that perf script --header prints.
 func isComment(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'
 }
 
-// sample is the first line of a sample.
+// startsText reports whether a line and the one after it begin the output of perf script.
+func startsText(line, next []byte) bool {
+	h, ok := parseHeader(line, false)
+	if !ok {
+		h.rest = line
+		for len(h.rest) > 0 { // to the event, after the name, the ids and the CPU
+			word, rest := nextWord(h.rest)
+			h.rest = rest
+			if isEvent(word) {
+				break
+			}
+		}
+		location, _, ok := inlineFrame(h.rest)
+		return ok && location.dso != nil || len(h.rest) == 0 && isEvent(lastWord(line)) && isStackedFrame(next) && bytes.HasSuffix(next, []byte(")"))
+	}
+	if _, _, ok := h.record(); ok || isStackedFrame(next) {
+		return ok || len(h.comm) <= maxComm || h.hasID
+	}
+	period, event, rest := h.event()
+	if h.hasID {
+		return event != nil || isFrame(rest)
+	}
+	return len(h.comm) <= maxComm && (event != nil && period != model.None || isFrame(rest))
+}
+
+func lastWord(line []byte) []byte {
+	_, word := cutLast(line)
+	return word
+}
+
+func isFrame(text []byte) bool {
+	_, _, ok := inlineFrame(text)
+	return ok
+}
+
+// isStackedFrame reports whether a line is a frame of a stack.
+func isStackedFrame(line []byte) bool {
+	_, ok := parseFrame(line)
+	return ok && isSpace(line[0])
+}
+
+// layout is what the first of several lines with the same fields shows about all of them.
+type layout byte
+
+const (
+	unseen layout = iota
+	with
+	without
+)
+
+func layoutOf(has bool) layout {
+	if has {
+		return with
+	}
+	return without
+}
+
+// sample is a sample whose stack is being read.
 type sample struct {
-	ts       int64 // ns
-	tid, pid int64 // pid is None if the line has none
-	comm     []byte
-	event    []byte // nil if the line has none
-	period   int64  // of the event, None if the line has none
+	header
+	ts     int64 // ns of the trace clock
+	offset int64
+	comm   model.StringID // 0 if the line has none
+	event  model.StringID // 0 if the line has none
+	period int64          // of the event, None if the line has none
+	text   []byte         // after the event
+	frames []frame        // innermost first
 }
 
-// timestamp matches the time of a sample, in seconds, followed by a colon.
-var timestamp = regexp.MustCompile(` (\d+)\.(\d{6}|\d{9}):`)
-
-// parseSample reads the first line of a sample. Thread names may also look like a
-// time: the first time with a tid before it counts.
-func parseSample(line []byte) (s sample, ok bool) {
-	for from := 0; ; {
-		at := timestamp.FindSubmatchIndex(line[from:])
-		if at == nil {
-			return s, false
-		}
-		seconds, err := strconv.ParseUint(string(line[from+at[2]:from+at[3]]), 10, 33)
-		if err == nil && s.readThread(bytes.Fields(line[:from+at[2]])) {
-			fraction := string(line[from+at[4] : from+at[5]])
-			ns, _ := strconv.ParseUint((fraction + "000")[:9], 10, 32)
-			s.ts = int64(seconds*uint64(time.Second) + ns)
-			s.readEvent(bytes.Fields(line[from+at[1]:]))
-			return s, true
-		}
-		from += at[1]
-	}
+// frame is a frame whose file may come with a later one.
+type frame struct {
+	address    uint64
+	function   model.StringID // 0 if the line has none
+	mapping    profile.MappingID
+	inlined    bool // in the file of the next frame
+	sourceFile model.StringID
+	sourceLine int64
 }
 
-// readThread reads the fields before the time: name, ids and CPU.
-func (s *sample) readThread(fields [][]byte) bool {
-	if n := len(fields); n > 1 && bytes.HasPrefix(fields[n-1], []byte("[")) && bytes.HasSuffix(fields[n-1], []byte("]")) {
-		if _, ok := number(fields[n-1][1 : len(fields[n-1])-1]); !ok {
-			return false
-		}
-		fields = fields[:n-1]
-	}
-	if len(fields) == 0 {
-		return false
-	}
-	ids := fields[len(fields)-1]
-	s.comm = bytes.Join(fields[:len(fields)-1], []byte(" "))
-	pid, tid, both := bytes.Cut(ids, []byte("/"))
-	if !both {
-		pid, tid = nil, ids
-	}
-	s.pid = model.None
-	ok := true
-	if both {
-		s.pid, ok = number(pid)
-	}
-	var isNumber bool
-	s.tid, isNumber = number(tid)
-	return ok && isNumber
-}
-
-// readEvent reads the fields after the time: the period, and the event followed by a colon.
-func (s *sample) readEvent(fields [][]byte) {
-	s.period = model.None
-	if len(fields) > 1 {
-		if n, err := strconv.ParseInt(string(fields[0]), 10, 64); err == nil && n >= 0 {
-			s.period, fields = n, fields[1:]
-		}
-	}
-	if len(fields) > 0 {
-		if event, ok := bytes.CutSuffix(fields[0], []byte(":")); ok && len(event) > 0 {
-			s.event = event
-		}
-	}
-}
-
-func number(text []byte) (int64, bool) {
-	n, err := strconv.ParseUint(string(text), 10, 32)
-	return int64(n), err == nil
-}
-
-// reader reads samples and pushes them with their callsites, which are stored at
-// once.
+// reader reads samples and pushes them with their callsites, which are stored at once.
 type reader struct {
 	in       *format.Input
-	samples  *sort.Stream
-	event    *token.Writer
+	events   *sort.Stream
+	token    *token.Writer
 	mappings map[string]profile.MappingID
 	noFile   model.StringID
 
-	sample sample
-	ts     int64 // of the sample, ns of the trace clock
-	offset int64
-	frames []profile.FrameID // innermost first
-	state  state
+	sample        sample
+	state         state
+	ids           layout // of header lines
+	files, tabs   layout // of frames
+	frameIDs      []profile.FrameID
+	times, drops  int64 // header lines, and those whose time is less than that of the line before
+	firstTime     int64 // of header lines, ns
+	lastTime      int64
+	firstDrop     int64 // its offset
+	firstUnparsed int64 // offset of the first line that is no header, before any
 }
 
 // state says what the next line belongs to.
@@ -147,129 +153,276 @@ type state byte
 const (
 	between state = iota
 	inSample
+	inOther   // a record without frames
 	inUnknown // a malformed sample
 )
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockMonotonic)
 	r := &reader{
-		in: in, event: token.NewWriter(in.Store), mappings: map[string]profile.MappingID{},
-		samples: in.Sorter.NewStream(&parser{in.Context}),
+		in: in, token: token.NewWriter(in.Store), mappings: map[string]profile.MappingID{},
+		events: in.Sorter.NewStream(&parser{in.Context}), firstUnparsed: -1,
 	}
-	if err := lines.Each(in, r.line); err != nil {
+	all := lines.NewReader(in)
+	for all.Next() {
+		if err := r.line(all.Offset(), bytes.TrimRight(all.Bytes(), "\r ")); err != nil {
+			return err
+		}
+	}
+	if all.Err() != nil {
+		return all.Err()
+	}
+	if rest := all.Rest(); len(bytes.TrimSpace(rest)) > 0 {
+		if err := r.lastLine(all.Offset(), rest); err != nil {
+			return err
+		}
+	}
+	if err := r.push(); err != nil {
 		return err
 	}
-	if r.state == inSample {
-		return r.push()
+	return r.checkTimes()
+}
+
+// lastLine reads a last line without a line end. It is complete if it ends with a frame's file, or if no frame has one.
+func (r *reader) lastLine(offset int64, line []byte) error {
+	line = bytes.TrimRight(line, "\r ")
+	_, isHeader := parseHeader(line, r.ids == without)
+	if (isHeader || isStackedFrame(line)) && (r.files != with || bytes.HasSuffix(line, []byte(")"))) {
+		return r.line(offset, line)
+	}
+	r.in.File.LogAt(model.StatTruncatedInput, offset, nil)
+	return nil
+}
+
+// checkTimes returns an error if the text has no times, or only the differences between them: the first is 0, and later
+// ones go up and down. All other output of perf script is in the order of time, but for damage.
+func (r *reader) checkTimes() error {
+	const damage = 10 // drops are fewer than one in this many lines
+	switch {
+	case r.times == 0:
+		return format.Errorf(format.ErrUnsupported, max(r.firstUnparsed, 0), "output of perf script without times (-F +time adds them)")
+	case r.firstTime == 0 && r.drops*damage > r.times:
+		return format.Errorf(format.ErrUnsupported, r.firstDrop,
+			"output of perf script --deltatime, whose times are differences (without the option they are times)")
 	}
 	return nil
 }
 
 func (r *reader) line(offset int64, line []byte) error {
-	empty := len(bytes.TrimSpace(line)) == 0
+	stacked := r.state == inSample && len(line) > 0 && line[0] == '\t'
+	if stacked && r.frame(line) {
+		return nil
+	}
+	h, ok := parseHeader(line, r.ids == without)
+	if ok && (r.ids == unseen || h.hasID == (r.ids == with)) {
+		return r.begin(offset, &h)
+	}
 	switch {
-	case r.state == between && isComment(line):
-	case r.state == between:
-		r.begin(offset, line)
-	case empty && r.state == inSample:
-		return r.push()
-	case empty:
+	case len(line) == 0 || len(bytes.TrimSpace(line)) == 0:
+		err := r.push()
 		r.state = between
-	case r.state == inSample && !r.frame(bytes.TrimSpace(line)):
-		r.in.File.LogAt(model.StatPerfTextParseErrors, offset, nil)
+		return err
+	case r.state != inSample && isComment(line), r.state == inUnknown:
+	case r.state == inOther && isSpace(line[0]): // the rest of the record
+	case bytes.HasPrefix(line, recordPrefix): // without a thread and a time
+		return r.other(offset, &header{cpu: model.None, rest: line})
+	case r.state == inSample && !stacked && r.frame(line):
+	case r.state == inSample && r.sourceLine(line):
+	case r.state == inSample && otherField(line) != "":
+		r.unread(otherField(line), offset)
+	default:
+		return r.bad(offset, line)
 	}
 	return nil
 }
 
-func (r *reader) begin(offset int64, line []byte) {
-	s, ok := parseSample(line)
-	if !ok {
-		r.in.File.LogAt(model.StatPerfTextParseErrors, offset, nil)
-		r.state = inUnknown
-		return
+// bad counts a line that cannot be read. Unless it stands within a stack, it may be the header of the next lines.
+func (r *reader) bad(offset int64, line []byte) error {
+	if r.times == 0 && r.firstUnparsed < 0 {
+		r.firstUnparsed = offset
 	}
-	if r.ts, ok = r.in.TraceTime(s.ts, offset); !ok {
-		r.state = inUnknown
-		return
+	r.in.File.LogAt(model.StatPerfTextParseErrors, offset, nil)
+	if r.state == inSample && isSpace(line[0]) {
+		return nil
 	}
-	s.comm, s.event = bytes.Clone(s.comm), bytes.Clone(s.event)
-	r.sample, r.offset, r.frames, r.state = s, offset, r.frames[:0], inSample
+	err := r.push()
+	r.state = inUnknown
+	return err
 }
 
-// deleted is perf's mark for a frame whose file has been deleted.
-var deleted = []byte(" (deleted))")
+func (r *reader) unread(noun string, offset int64) {
+	r.in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(offset)
+}
 
-// frame adds a frame of the sample: an address, a function, and the file in
-// parentheses.
-func (r *reader) frame(line []byte) bool {
-	_, rest, ok := bytes.Cut(line, []byte(" "))
-	at := bytes.LastIndexByte(bytes.TrimSuffix(rest, deleted), '(')
-	if !ok || at < 0 || rest[len(rest)-1] != ')' {
-		return false
+// begin reads a header line.
+func (r *reader) begin(offset int64, h *header) error {
+	if err := r.push(); err != nil {
+		return err
 	}
-	function := bytes.TrimSpace(rest[:at])
-	if plus := bytes.LastIndexByte(function, '+'); plus >= 0 {
-		function = function[:plus]
+	if r.times == 0 {
+		r.firstTime, r.ids = h.ns, layoutOf(h.hasID)
 	}
-	stacks, strings := r.in.Store.Stacks, r.in.Store.Strings
-	file := string(rest[at+1 : len(rest)-1])
-	mapping, known := r.mappings[file]
-	if !known {
-		mapping = stacks.DummyMapping(file)
-		r.mappings[file] = mapping
+	if h.ns < r.lastTime {
+		if r.drops == 0 {
+			r.firstDrop = offset
+		}
+		r.drops++
 	}
-	r.frames = append(r.frames, stacks.FunctionFrame(mapping, strings.InternBytes(function), r.noFile, 0))
+	r.lastTime = h.ns
+	r.times++
+	if _, _, ok := h.record(); ok {
+		return r.other(offset, h)
+	}
+	if pid, ok := bytes.CutPrefix(h.comm, []byte("VM:")); ok && len(pid) > 0 && (isSpace(pid[0]) || isDigit(pid[0])) { // -F +machine_pid
+		r.in.File.Unread(model.StatUnreadEvent, model.None, "sample of a virtual machine").AddAt(offset)
+		r.state = inOther
+		return nil
+	}
+	ts, ok := r.in.TraceTime(h.ns, offset)
+	if !ok {
+		r.state = inUnknown
+		return nil
+	}
+	period, event, text := h.event()
+	strings := r.in.Store.Strings
+	s := &r.sample
+	*s = sample{header: *h, ts: ts, offset: offset, period: period, text: append(s.text[:0], text...), frames: s.frames[:0]}
+	if len(h.comm) > 0 {
+		s.comm = strings.InternBytes(h.comm)
+	}
+	if event != nil {
+		s.event = strings.InternBytes(event)
+	}
+	s.header.comm, s.header.rest = nil, nil // only valid during this call
+	if h.wall {
+		r.unread("wall-clock time", offset)
+	}
+	if !h.hasID && s.comm != 0 {
+		r.unread("name of a thread without its tid", offset)
+	}
+	r.state = inSample
+	return nil
+}
+
+// otherField returns what a line in a sample has that is no frame, or "" if it is unknown.
+func otherField(line []byte) string {
+	text := bytes.TrimSpace(line)
+	contains := func(part string) bool { return bytes.Contains(line, []byte(part)) }
+	address, rest := nextWord(text)
+	_, isAddress := hexadecimal(address)
+	switch {
+	case contains(" ABI:"):
+		return "register set"
+	case contains(" insn: "), contains(" ilen: "):
+		return "instruction"
+	case contains("/-/"): // branch flags, of which at least one is not set
+		return "branch stack"
+	case contains("BPF output:"), contains("BPF string:"), isEvent(address) && len(address) == 5 && isHexadecimal(address[:4]):
+		return "BPF output"
+	case contains(" IPC: "):
+		return "instructions per cycle"
+	case text[0] == '|' && len(text) > 1 && isDigit(text[1]):
+		return "line of source code"
+	case isAddress && len(rest) > 0 && rest[0] == '\t', line[0] == '\t' && text[len(text)-1] == ':',
+		bytes.HasPrefix(line, []byte("\t... not reaching")), bytes.HasPrefix(line, []byte("\tmismatch of LBR")):
+		return "instruction of a branch stack"
+	case isAddress && isPageSize(bytes.TrimSpace(rest)), isPageSize(text):
+		return "address or page size"
+	}
+	return ""
+}
+
+func isHexadecimal(word []byte) bool {
+	_, ok := hexadecimal(word)
+	return ok
+}
+
+// isPageSize reports whether a text is empty or sizes of pages, such as 4K.
+func isPageSize(text []byte) bool {
+	for _, word := range bytes.Fields(text) {
+		size := bytes.TrimRight(word, "KMG")
+		if _, ok := number(size); !ok && string(word) != "N/A" {
+			return false
+		}
+	}
 	return true
 }
 
-// push pushes the sample once its stack is complete.
-func (r *reader) push() error {
-	r.state = between
-	if len(r.frames) == 0 {
-		r.in.File.LogAt(model.StatPerfTextImporterSampleNoFrames, r.offset, nil)
-		return nil
+// frame reads a frame of the sample on a line of its own.
+func (r *reader) frame(line []byte) bool {
+	l, ok := parseFrame(line)
+	if !ok || !isSpace(line[0]) {
+		return false
 	}
-	stacks := r.in.Store.Stacks
-	callsite := profile.CallsiteID(model.None)
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		outermost := callsite == model.None
-		callsite = stacks.Callsite(callsite, r.frames[i])
-		if outermost {
-			stacks.SetDepth(callsite, 1) // v58 counts from 1 here
-		}
+	hasFile, hasTab := l.dso != nil || l.inlined, line[0] == '\t'
+	if r.files == with && !hasFile || r.tabs == with && !hasTab {
+		return false
 	}
-	r.event.Reset()
-	r.event.Uint(uint64(callsite))
-	r.event.Int(r.sample.pid)
-	r.event.Uint(uint64(r.sample.tid))
-	r.event.Text(r.sample.comm)
-	r.event.Text(r.sample.event)
-	r.event.Int(r.sample.period)
-	return r.samples.Push(r.ts, r.event.Bytes())
+	if r.tabs == unseen {
+		r.files, r.tabs = layoutOf(hasFile), layoutOf(hasTab)
+	}
+	r.addFrame(&l)
+	return true
 }
 
-// parser turns samples into rows.
-type parser struct{ *model.Context }
+func (r *reader) addFrame(l *location) {
+	f := frame{address: l.address, inlined: l.inlined}
+	if len(l.function) > 0 {
+		f.function = r.in.Store.Strings.InternBytes(l.function)
+	}
+	if !l.inlined {
+		mapping, known := r.mappings[string(l.dso)]
+		if !known {
+			mapping = r.in.Store.Stacks.DummyMapping(string(l.dso))
+			r.mappings[string(l.dso)] = mapping
+		}
+		f.mapping = mapping
+	}
+	r.sample.frames = append(r.sample.frames, f)
+}
 
-// Event stores a sample.
-func (p *parser) Event(ts int64, payload []byte) error {
-	event := token.Reader(payload)
-	v := profile.NewSample(ts, "perf_text")
-	v.Callsite = profile.CallsiteID(event.Uint())
-	pid, tid, comm := event.Int(), int64(event.Uint()), event.Text()
-	name, period := event.Text(), event.Int()
-	if pid == model.None {
-		v.UTID = p.Machine.Thread(tid)
-	} else {
-		v.UTID = p.Machine.ThreadOf(tid, pid)
-		v.UPID = p.Machine.Process(pid)
+// sourceLine reads the place in the source that -F +srcline prints after a frame. It is an address if it is not known.
+func (r *reader) sourceLine(line []byte) bool {
+	place, ok := bytes.CutPrefix(line, []byte("  "))
+	for _, mark := range fieldsAfterFrame {
+		if at := bytes.Index(place, mark); at >= 0 {
+			place = place[:at]
+		}
 	}
-	if comm != p.Store.Strings.Intern("") {
-		p.Machine.SetThreadAndProcessName(v.UTID, comm, model.ThreadNameOther)
+	if !ok || len(place) == 0 || isSpace(place[0]) {
+		return false
 	}
-	sample := p.Store.Stacks.AddSample(v)
-	if name != 0 {
-		p.Store.Stacks.AddSampleEvent(sample, name, period)
+	s := &r.sample
+	if len(s.frames) == 0 && !r.takeInline() {
+		return false
 	}
-	return nil
+	last := &s.frames[len(s.frames)-1]
+	colon := bytes.LastIndexByte(place, ':')
+	if colon < 0 {
+		return place[len(place)-1] == ']' || bytes.IndexByte(place, '+') > 0
+	}
+	file, text := place[:colon], place[colon+1:]
+	text, _, _ = bytes.Cut(text, []byte(" (discriminator"))
+	n, ok := number(text)
+	if !ok {
+		return string(text) == "?"
+	}
+	if n > 0 {
+		last.sourceFile, last.sourceLine = r.in.Store.Strings.InternBytes(file), n
+	}
+	return true
+}
+
+// takeInline makes the frame on the header line the sample's only one.
+func (r *reader) takeInline() bool {
+	s := &r.sample
+	l, other, ok := inlineFrame(s.text)
+	if ok {
+		r.addFrame(&l)
+		s.text = other
+		if r.files == unseen {
+			r.files = layoutOf(l.dso != nil)
+		}
+	}
+	return ok
 }

@@ -52,6 +52,99 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// The fields before the time, and what they become: thread, process, CPU, mode and name.
+func TestHeaders(t *testing.T) {
+	for fields, want := range map[string]string{
+		"a 7":                                "7|NULL|NULL|NULL|a",
+		"a 7/8":                              "8|7|NULL|NULL|a",
+		"    a b   7/8     [1024]":           "8|7|1024|NULL|a b",
+		"a  b     7 [000] U":                 "7|NULL|0|user|a  b",
+		"a     7 [000] KUH  ":                "7|NULL|0|hypervisor|a",
+		"a     7 [000] KGg  ":                "7|NULL|0|guest_user|a",
+		"a     7 [000]       ":               "7|NULL|0|NULL|a",
+		"a     7 G":                          "7|NULL|NULL|guest_kernel|a",
+		"     awk 18456   1":                 "18456|NULL|1|NULL|awk",
+		"awk 18 18456":                       "18456|NULL|NULL|NULL|awk 18",
+		"K 1":                                "1|NULL|NULL|NULL|K",
+		"1: 2.000000: 3     7":               "7|NULL|NULL|NULL|1: 2.000000: 3",
+		"a 1 2.000000:     7/8 [003]":        "8|7|3|NULL|a 1 2.000000:",
+		"kworker/u8:1-ev    77":              "77|NULL|NULL|NULL|kworker/u8:1-ev",
+		"[a] 7":                              "7|NULL|NULL|NULL|[a]",
+		"a 7 [1] 2026-11-28 20:43:24.178511": "7|NULL|1|NULL|a",
+		":-1    -1/-1    [001]":              "NULL|NULL|1|NULL|",
+		":-1     7/-1    [001]":              "NULL|7|1|NULL|",
+	} {
+		tables := ingesttest.MustRead(t, "script", []byte(fields+"  5.000000:   1 x:\n\t0 f (m)\n"))
+		tids, pids, names := column(tables, "thread", "tid"), column(tables, "process", "pid"), column(tables, "thread", "name")
+		for _, row := range tables.Rows("stack_sample", "utid", "upid", "cpu", "cpu_mode", "ts") {
+			c := strings.Split(row, "|")
+			name := names[c[0]]
+			if c[0] == "NULL" {
+				name = ""
+			}
+			if got := strings.Join([]string{tids[c[0]], pids[c[1]], c[2], c[3], name}, "|"); got != want || c[4] != "5000000000" {
+				t.Errorf("%q: %s at %s, want %s", fields, got, c[4], want)
+			}
+		}
+		tables.Want(t, "stack_sample_event", "event|period", "x|1")
+	}
+}
+
+// Text after the time, and the frame and event that it has.
+func TestFrameOnTheSampleLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"     250000 cpu-clock:  ffffffff815ebcd6 __handle_mm_fault+0x326 ([kernel.kallsyms])":             "__handle_mm_fault|[kernel.kallsyms]|cpu-clock|250000",
+		"     250000 cpu-clock:      7f32e30ad9c3 operator()(int (*)(char)) const+0x5 (/opt/a (b)/c.so)":   "operator()(int (*)(char)) const|/opt/a (b)/c.so|cpu-clock|250000",
+		"     250000 cpu-clock:      7f32e30ad9c3 f(int) (/bin/a (deleted)) ABI:2    SP:0x7ffe8d040c50 ":   "f(int)|/bin/a (deleted)|cpu-clock|250000",
+		" 1 x:           4005d0 main+0x10 (/bin/a) 0x4005d0(/bin/a)/0x4005e0(/bin/a)/P/-/-/1  insn: 0f b7": "main|/bin/a|x|1",
+		" 1 x:           4005d0 main+0x10 (/bin/a)main+0x20/foo+0x3/P/-/-/3 ":                              "main|/bin/a|x|1",
+		" 1 x:                0 ffffffff815ebcd6 f ([kernel.kallsyms])":                                    "f|[kernel.kallsyms]|x|1",
+		" 1 x:           4005d0 data+0x8 (/bin/a)           4005e0 main+0x10 (/bin/a)":                     "main|/bin/a|x|1",
+		" 1 x:       1e05080021 |OP N/A|LVL N/A|BLK  N/A               0           4005e0 main (/bin/a)":   "main|/bin/a|x|1",
+		" 1 branches:           4005d0 main (/bin/a) =>           4005e0 foo (/bin/a)":                     "main|/bin/a|branches|1",
+		" 1 x:           4005d0 [unknown] ([unknown]) \t IPC: 0.50 (12/24) ":                               "[unknown]|[unknown]|x|1",
+		" 1 x: 4005d0 main (/bin/a)":                 "main|/bin/a|x|1",
+		" 1 x:           4005d0 operator+":           "operator+||x|1",
+		" 1 x:           4005d0":                     "||x|1",
+		"            4005d0 main (/bin/a)":           "main|/bin/a||",
+		"     250000           4005d0 main (/bin/a)": "main|/bin/a||250000",
+		" 1 a:b: x=1 y=0 add (z)":                    "||a:b|1",
+	} {
+		tables := ingesttest.MustRead(t, "script", []byte("a 1 1.000000: 1 x:\n\na 7 2.000000:"+text+"\n"))
+		files, names := fileStacks(tables), stacks(tables, column(tables, "stack_profile_frame", "name"))
+		events := tables.Rows("stack_sample_event", "stack_sample_id", "event", "period")
+		event := "|"
+		if e, ok := strings.CutPrefix(events[len(events)-1], "1|"); ok {
+			event = e
+		}
+		callsite := tables.Rows("stack_sample", "callsite_id")[1]
+		if got := strings.Join(names(callsite), ";") + "|" + strings.Join(files(callsite), ";") + "|" + event; got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestLastLineNeedsNoLineEnd(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a 1/1 [000] 1.000001:  10 cycles: \n\t  401000 main (/bin/a)\n\na 1/1 [000] 2.000002:  10 cycles: \n\t  401000 main (/bin/a)": {"1000001000", "2000002000"},
+		"a 1 1.000000: 1 x: \na 1 2.000000: 1 x:":                      {"1000000000", "2000000000"},
+		"a 1 1.000000: 1 x: \r\n\t 0 f\r\n\r\na 1 2.000000:\r\n\t 0 f": {"1000000000", "2000000000"},
+	} {
+		tables := ingesttest.MustRead(t, "script", []byte(text))
+		tables.Want(t, "stack_sample", "ts", want...)
+		tables.Want(t, "stats", "name")
+	}
+}
+
+func TestLostRecords(t *testing.T) {
+	tables := ingesttest.MustRead(t, "script", []byte("a 1 [002] 1.000000: PERF_RECORD_LOST lost 12\na 1 [002] 2.000000: 1 x:\nPERF_RECORD_FINISHED_ROUND\n"+
+		"perf-exec     0 [000]     0.000000: PERF_RECORD_NAMESPACES 18888/18888 - nr_namespaces: 7\n\t\t[0/net: 4/0xeffffff9, 1/uts: 4/0xeffffffe\n"+
+		"a  b/1 1 3.000000: PERF_RECORD_COMM exec: c:d/1:5/6\na 1 4.000000: PERF_RECORD_FORK(5:7):(5:6)\na 1 4.000000: PERF_RECORD_EXIT(5:7):(5:6)\n"))
+	tables.Want(t, "stack_sample", "ts", "2000000000")
+	tables.Want(t, "stats", "name|idx|value", "perf_cpu_lost_records|2|12", "perf_unknown_record_type|16|1")
+	tables.Want(t, "thread", "tid|name", "0|NULL", "1|a", "5|NULL", "6|c:d/1", "7|NULL")
+}
+
 func TestLastSampleNeedsNoEmptyLine(t *testing.T) {
 	ingesttest.MustRead(t, "script", []byte(strings.TrimRight(script, "\n")+"\n")).
 		Want(t, "stack_sample", "ts", "11250000000", "12500000000")
@@ -78,7 +171,10 @@ func TestBadLines(t *testing.T) {
 	for bad, want := range map[string]string{
 		"a 1 2.000000: x:\n\t0 f\n\t0 g (m)\n\n":           "perf_text_parse_errors|1",
 		"hello\n\t0 f (m)\n\n":                             "perf_text_parse_errors|1",
-		"a 1 2.000000: x:\n\n":                             "perf_text_importer_sample_no_frames|1",
+		"\t0 g (m)\n":                                      "perf_text_parse_errors|1",
+		"a 1 2.000000: x:\n\t0 f (m)\n\tnothex g (m)\n":    "perf_text_parse_errors|1",
+		"hello\nb 1 2.000000: x:\n\t0 f (m)\n":             "perf_text_parse_errors|1",
+		"b 2.000000: x:\n\t0 f (m)\n":                      "perf_text_parse_errors|1",
 		"a 99999999999 2.000000: x:\n\t0 f (m)\n\n":        "perf_text_parse_errors|1",
 		"a 1 [x] 2.000000: x:\n\t0 f (m)\n\n":              "perf_text_parse_errors|1",
 		"a 1 99999999999999.000000: x:\n\t0 f (m)\n\n":     "perf_text_parse_errors|1",
@@ -87,7 +183,10 @@ func TestBadLines(t *testing.T) {
 		tables := ingesttest.MustRead(t, "script", []byte(good+bad))
 		tables.Want(t, "stats", "name|value", want)
 	}
-	for _, text := range []string{"bash-1 [000] d..3 1.000000: sched_switch: x\n", "a 1 1.000000: x:", "# only\n", "[0] 1.000000: x\n"} {
+	for _, text := range []string{
+		"app 1234 [main] 12.345678: message\n", "app 12.345678: error: message\n", "worker 7 12.345678: started\n",
+		"a thread with a long name 12.345678: 1 x:\n", "12.345678: x: y\n", "[   12.345678] usb 1-1: new device\n", "bash-1 [000] d..3 1.000000: sched_switch: x\n", "a 1 1.000000: x:", "# only\n", "[0] 1.000000: x\n",
+	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
 		if strings.HasPrefix(text, "bash") {
 			continue // ftrace

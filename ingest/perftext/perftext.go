@@ -117,12 +117,12 @@ type sample struct {
 	frames []frame        // innermost first
 }
 
-// frame is a frame whose file may come with a later one.
+// frame is a frame whose file may be on the line of a later one.
 type frame struct {
 	address    uint64
 	function   model.StringID // 0 if the line has none
 	mapping    profile.MappingID
-	inlined    bool // in the file of the next frame
+	inlined    bool // in the file of the next frame, if that has the same address; perf does not print it
 	sourceFile model.StringID
 	sourceLine int64
 }
@@ -371,14 +371,19 @@ func (r *reader) addFrame(l *location) {
 		f.function = r.in.Store.Strings.InternBytes(l.function)
 	}
 	if !l.inlined {
-		mapping, known := r.mappings[string(l.dso)]
-		if !known {
-			mapping = r.in.Store.Stacks.DummyMapping(string(l.dso))
-			r.mappings[string(l.dso)] = mapping
-		}
-		f.mapping = mapping
+		f.mapping = r.mapping(l.dso)
 	}
 	r.sample.frames = append(r.sample.frames, f)
+}
+
+// mapping returns the mapping of a file, of which only the name is known.
+func (r *reader) mapping(dso []byte) profile.MappingID {
+	mapping, known := r.mappings[string(dso)]
+	if !known {
+		mapping = r.in.Store.Stacks.DummyMapping(string(dso))
+		r.mappings[string(dso)] = mapping
+	}
+	return mapping
 }
 
 // sourceLine reads the place in the source that -F +srcline prints after a frame. It is an address if it is not known.

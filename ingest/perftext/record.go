@@ -52,9 +52,13 @@ func (r *reader) push() error {
 func (r *reader) callsite() profile.CallsiteID {
 	stacks, strings := r.in.Store.Stacks, r.in.Store.Strings
 	frames := r.sample.frames
-	for i := len(frames) - 2; i >= 0; i-- {
-		if frames[i].inlined {
-			frames[i].mapping = frames[i+1].mapping
+	for i := len(frames) - 1; i >= 0; i-- {
+		switch f := &frames[i]; {
+		case !f.inlined:
+		case i+1 < len(frames) && frames[i+1].address == f.address:
+			f.mapping = frames[i+1].mapping
+		default:
+			f.mapping = r.mapping(nil)
 		}
 	}
 	r.frameIDs = r.frameIDs[:0]

@@ -43,7 +43,8 @@ func parseHeader(line []byte, withoutIDs bool) (h header, ok bool) {
 	}
 }
 
-// findTime finds a number with 6 or 9 digits after the point, and a colon after them.
+// findTime finds a number with 6 or 9 digits after the point, and a colon after them. The first scripts of simpleperf do not
+// write the zeros that such a number of us begins with, but a tab after the colon.
 func findTime(line []byte, from int) (start, end int) {
 	for i := from; ; i++ {
 		colon := bytes.IndexByte(line[i:], ':')
@@ -55,7 +56,7 @@ func findTime(line []byte, from int) (start, end int) {
 			continue
 		}
 		point := digitsBefore(line, i) - 1
-		if n := i - point - 1; point <= 0 || line[point] != '.' || n != 6 && n != 9 {
+		if n := i - point - 1; point <= 0 || line[point] != '.' || n != 6 && n != 9 && (n < 1 || n > 5 || i+1 == len(line) || line[i+1] != '\t') {
 			continue
 		}
 		if start = digitsBefore(line, point); start < point && (start == 0 || isSpace(line[start-1])) {
@@ -87,7 +88,7 @@ func (h *header) readTime(text []byte) bool {
 	for _, c := range fraction {
 		ns = ns*10 + int64(c-'0')
 	}
-	if len(fraction) == 6 {
+	if len(fraction) <= 6 {
 		ns *= int64(time.Microsecond)
 	}
 	h.ns = int64(seconds)*int64(time.Second) + ns
@@ -246,19 +247,26 @@ type location struct {
 	function []byte
 	dso      []byte // nil if it has none
 	inlined  bool   // has the mark of an inlined function instead of its dso
+	tabbed   bool   // has a tab after the address
 }
 
 // inlined is perf's mark of an inlined function.
 var inlined = []byte("inlined")
 
-// parseFrame reads a frame on a line of its own: an address, a function and, in parentheses, the file.
+// parseFrame reads a frame on a line of its own: an address, a function and, in parentheses, the file. Spaces or a tab come
+// first or, in older scripts of simpleperf, a tab after the address.
 func parseFrame(line []byte) (l location, ok bool) {
 	word, rest := nextWord(line)
-	if l.address, ok = hexadecimal(word); !ok || len(rest) > 0 && rest[0] != ' ' {
+	if l.address, ok = hexadecimal(word); !ok {
 		return l, false
 	}
+	l.tabbed = len(rest) > 0 && rest[0] == '\t'
 	rest = bytes.TrimSpace(rest)
-	if at := openingParenthesis(rest); at >= 0 {
+	at := openingParenthesis(rest)
+	if l.tabbed && (at < 0 || line[0] == '\t') { // an instruction of -F +brstackinsn
+		return l, false
+	}
+	if at >= 0 {
 		l.setFile(rest[at+1 : len(rest)-1])
 		rest = bytes.TrimSpace(rest[:at])
 	}

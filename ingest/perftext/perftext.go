@@ -85,8 +85,8 @@ func isFrame(text []byte) bool {
 
 // isStackedFrame reports whether a line is a frame of a stack.
 func isStackedFrame(line []byte) bool {
-	_, ok := parseFrame(line)
-	return ok && isSpace(line[0])
+	l, ok := parseFrame(line)
+	return ok && (isSpace(line[0]) || l.tabbed)
 }
 
 // layout is what the first of several lines with the same fields shows about all of them.
@@ -311,6 +311,8 @@ func otherField(line []byte) string {
 	address, rest := nextWord(text)
 	_, isAddress := hexadecimal(address)
 	switch {
+	case bytes.HasPrefix(line, []byte("\ttracing data:")), bytes.HasPrefix(line, []byte("\t\t")): // of simpleperf
+		return "field of a tracepoint"
 	case contains(" ABI:"):
 		return "register set"
 	case contains(" insn: "), contains(" ilen: "):
@@ -351,7 +353,7 @@ func isPageSize(text []byte) bool {
 // frame reads a frame of the sample on a line of its own.
 func (r *reader) frame(line []byte) bool {
 	l, ok := parseFrame(line)
-	if !ok || !isSpace(line[0]) {
+	if !ok || !isSpace(line[0]) && !l.tabbed {
 		return false
 	}
 	hasFile, hasTab := l.dso != nil || l.inlined, line[0] == '\t'

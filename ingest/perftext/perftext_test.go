@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,26 @@ func TestLastLineNeedsNoLineEnd(t *testing.T) {
 		tables := ingesttest.MustRead(t, "script", []byte(text))
 		tables.Want(t, "stack_sample", "ts", want...)
 		tables.Want(t, "stats", "name")
+	}
+}
+
+// simpleperf's report_sample.py has had three layouts.
+func TestSimpleperf(t *testing.T) {
+	for layout, text := range map[string]string{
+		"unpadded": "a b\t7 [001] 12.34:\t\t321 cycles:u\nffffffff815ebcd6\tf(int) (/system/lib/a.so)\n          4005d0\tmain (/bin/a)\n\n",
+		"tabs":     "a b\t7 [001] 12.000034:\t\t321 cycles:u\nffffffff815ebcd6\tf(int) (/system/lib/a.so)\n          4005d0\tmain (/bin/a)\n\n",
+		"now": "a b\t7/7 [001] 12.000034: 321 cycles:u\n\tffffffff815ebcd6 f(int) (/system/lib/a.so)\n\t          4005d0 main (/bin/a)\n" +
+			"\ttracing data:\n\t\tprev_comm : sh\n\n",
+	} {
+		tables := ingesttest.MustRead(t, "script", []byte(strings.ReplaceAll(text, "cycles:u\n", "cycles:u:\n")))
+		tables.Want(t, "stack_sample", "ts|cpu|callsite_id", "12000034000|1|1")
+		tables.Want(t, "stack_sample_event", "event|period", "cycles:u|321")
+		tables.Want(t, "stack_profile_frame", "name", "f(int)", "main")
+		tables.Want(t, "stack_profile_mapping", "name", "/system/lib/a.so", "/bin/a")
+		names := tables.Rows("stats", "name")
+		if slices.Contains(names, "perf_text_parse_errors") {
+			t.Errorf("%s: %v", layout, names)
+		}
 	}
 }
 

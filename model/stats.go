@@ -156,7 +156,7 @@ var ownStats = [...]statInfo{
 	StatAsyncProfilerParseErrors - firstOwnStat:  {"async_profiler_parse_errors", false, DataLoss, FromAnalysis, "Frames and names of async-profiler's flame graphs that cannot be read, or are wider than those below them."},
 	StatArrowTarParseErrors - firstOwnStat:       {"arrow_tar_parse_errors", false, DataLoss, FromAnalysis, "Tables of Trace Processor's exports, and values in them, that cannot be read."},
 	StatJSONControlCharacter - firstOwnStat:      {"json_control_character", false, Notice, FromAnalysis, "Events of JSON traces with control characters in texts, such as line ends, which JSON has only as escapes. They were kept."},
-	StatJSONLargeInteger - firstOwnStat:          {"json_large_integer", false, Notice, FromAnalysis, "Events and args of JSON traces with integers that do not fit in 64 bits with their sign. In args they are texts, with all digits."},
+	StatJSONLargeInteger - firstOwnStat:          {"json_large_integer", false, Notice, FromAnalysis, "Events and args of JSON traces with integers that do not fit in 64 bits with their sign. In args they are the nearest real numbers."},
 	StatJSONTrailingComma - firstOwnStat:         {"json_trailing_comma", false, Notice, FromAnalysis, "Arrays and objects of JSON traces with a comma after the last element."},
 	StatSystingParseErrors - firstOwnStat:        {"systing_parse_errors", false, DataLoss, FromAnalysis, "Rows of systing's tables that cannot be read, and values that refer to missing rows."},
 }

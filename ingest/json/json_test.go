@@ -388,7 +388,7 @@ func TestThreadStates(t *testing.T) {
 	tables.Want(t, "cpu", "cpu", "3")
 }
 
-// Integers that do not fit in 64 bits with their sign are never negative, and args and ids keep all digits.
+// Integers that do not fit in 64 bits with their sign are never negative. In args they are the nearest real numbers, and ids keep all digits.
 func TestLargeIntegers(t *testing.T) {
 	tables := read(t, `[
 		{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"max":9223372036854775807,"next":9223372036854775808,"hive_id":17332996360099338395,"list":[18446744073709551615],"low":-9223372036854775809}},
@@ -397,12 +397,12 @@ func TestLargeIntegers(t *testing.T) {
 		{"ph":"b","cat":"x","name":"c","pid":1,"ts":4,"id":18446744073709551614},
 		{"ph":"e","cat":"x","name":"b","pid":1,"ts":6,"id":18446744073709551615},
 		{"ph":"e","cat":"x","name":"c","pid":1,"ts":8,"id":18446744073709551614}]`)
-	if got := tables.Rows("args", "key", "value_type", "int_value", "string_value")[1:6]; !slices.Equal(got, []string{
+	if got := tables.Rows("args", "key", "value_type", "int_value", "real_value")[1:6]; !slices.Equal(got, []string{
 		"args.max|int|9223372036854775807|NULL",
-		"args.next|string|NULL|9223372036854775808",
-		"args.hive_id|string|NULL|17332996360099338395",
-		"args.list[0]|string|NULL|18446744073709551615",
-		"args.low|string|NULL|-9223372036854775809"}) {
+		"args.next|real|NULL|9.223372036854776e+18",
+		"args.hive_id|real|NULL|1.7332996360099338e+19",
+		"args.list[0]|real|NULL|1.8446744073709552e+19",
+		"args.low|real|NULL|-9.223372036854776e+18"}) {
 		t.Error(got)
 	}
 	tables.Want(t, "counter", "value", "9.223372036854776e+18")
@@ -418,8 +418,8 @@ func TestArgs(t *testing.T) {
 		"utid|utid|int|2|NULL|NULL",
 		"args.s|args.s|string|NULL|éé😀\n/|NULL",
 		"args.i|args.i|int|-9223372036854775808|NULL|NULL",
-		"args.big|args.big|string|NULL|18446744073709551616|NULL",
-		"args.unsigned|args.unsigned|string|NULL|18446744073709551606|NULL",
+		"args.big|args.big|real|NULL|NULL|1.8446744073709552e+19",
+		"args.unsigned|args.unsigned|real|NULL|NULL|1.8446744073709552e+19",
 		"args.d|args.d|real|NULL|NULL|1.25",
 		"args.b|args.b|bool|0|NULL|NULL",
 		"args.o.x.y|args.o.x.y|int|1|NULL|NULL",
@@ -526,7 +526,7 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 	tables := read(t, `[{"ph":"i","name":"a","pid":1,"tid":1,"ts":1,"args":{"a":NaN,"b":-Infinity,"c":inf,"d":nan,"e":-inf,"f":1e999,"g":123456789012345678901234,"h":-nan,"i":null}},
 		{"ph":"X","name":"b","pid":1,"tid":1,"ts":1,"dur":NaN}]`)
 	tables.Want(t, "args", "key|real_value", "raw_event|NULL", "error|NULL", "utid|NULL", "args.a|NaN", "args.b|-Inf", "args.c|+Inf", "args.d|NaN", "args.e|-Inf", "args.f|+Inf",
-		"args.g|NULL", "args.h|NaN")
+		"args.g|1.2345678901234569e+23", "args.h|NaN")
 	tables.Want(t, "stats", "name|effect|value", "json_tokenizer_failure|lost|1", "json_not_finite_number|notice|1", "json_large_integer|notice|1")
 	tables = read(t, `[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"a":NaN}},{"ph":"X","name":"b","pid":1,"tid":1,"ts":2,"dur":1,"args":{"a":NaN}},
 		{"ph":"C","name":"c","pid":1,"ts":3,"args":{"v":Infinity}}]`)

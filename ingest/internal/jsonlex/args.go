@@ -121,7 +121,7 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 			} else {
 				flat, key = w.keys(node)
 			}
-			if v.Kind > Double || v.Large {
+			if v.Kind > Double {
 				set.AddText(flat, key, v.Raw)
 			} else {
 				set.AddFlat(flat, key, number(v))

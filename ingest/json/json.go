@@ -31,9 +31,11 @@ func sniff(head []byte) bool {
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
 	t := &tokenizer{Reader: jsonlex.NewReader(in), in: in, places: sharedPlaces.Of(in)}
-	t.parser = newParser(in, t.places)
+	t.parser = newParser(in, threadsOf(in.Machine, t.places))
 	t.events = in.Sorter.NewStream(t.parser)
-	t.v8 = v8profile.New(in.Context, in.Sorter)
+	t.v8 = v8profile.New(in.Context, in.Sorter, func(process, thread int64) model.UTID {
+		return t.parser.threads.thread(t.owners.list[process], t.owners.list[thread])
+	})
 	in.AtEnd(t.stacks)
 	in.AtEnd(t.parser.end)
 	err := t.run()

@@ -17,10 +17,10 @@ import (
 // parser turns events, in timestamp order, into rows.
 type parser struct {
 	*model.Context
-	ts     int64 // of the event
-	event  event
-	places *places
-	early  earlyEnds
+	ts      int64 // of the event
+	event   event
+	threads *threads
+	early   earlyEnds
 	*scratch
 	known *knownArgs
 
@@ -60,12 +60,12 @@ var sharedScratch = shared.Value[*format.Input, scratch]{New: func(in *format.In
 	return &scratch{args: jsonlex.NewArgWriter(in.Store.Strings)}
 }}
 
-func newParser(in *format.Input, places *places) *parser {
+func newParser(in *format.Input, threads *threads) *parser {
 	s := in.Store.Strings
 	return &parser{
 		Context:      in.Context,
 		scratch:      sharedScratch.Of(in),
-		places:       places,
+		threads:      threads,
 		early:        earlyEnds{latest: map[model.FlowID]int{}},
 		known:        newKnownArgs(in.Store),
 		noName:       s.Intern("[No name]"),
@@ -93,14 +93,11 @@ func (p *parser) Event(ts int64, token []byte) error {
 	e := &p.event
 	e.decode(token)
 	p.ts = ts
-	pid, tid := int64(e.pid), int64(e.tid)
-	if e.textPID {
-		p.Machine.SetProcessName(p.Machine.Process(pid), p.places.names[e.pid], model.ProcessNameSystem)
+	tid := e.tid
+	if tid == (id{idNumber, 0}) && !p.ofThread() {
+		tid = id{}
 	}
-	if e.textTID {
-		p.Machine.SetThreadName(p.Machine.Thread(tid), p.places.names[e.tid], model.ThreadNameOther)
-	}
-	utid := p.Machine.ThreadOf(tid, pid)
+	utid := p.threads.thread(e.pid, tid)
 	raw := model.StringID(e.name)
 	name, category := raw, model.StringID(e.category)
 	if name == 0 {
@@ -131,6 +128,19 @@ func (p *parser) Event(ts int64, token []byte) error {
 		p.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("phase %q event", e.phase)).Add(model.LogEntry{TS: ts, HasTS: true})
 	}
 	return nil
+}
+
+// ofThread reports whether the event belongs to a thread. Others, of processes or of all, often have tid 0, which means no thread.
+func (p *parser) ofThread() bool {
+	switch e := &p.event; e.phase {
+	case 'X', 'B', 'E', 's', 't', 'f', 'T':
+		return true
+	case 'i', 'I', 'R':
+		return e.scope != scopeProcess && e.scope != scopeGlobal
+	case 'M':
+		return e.name == int32(p.threadName) || e.name == int32(p.threadIndex)
+	}
+	return false
 }
 
 // clock returns the thread's own clock at the event.
@@ -231,12 +241,12 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 
 func (p *parser) async(ts int64, category, raw, name model.StringID) {
 	e := &p.event
-	if !e.hasPID || e.cookieKind == cookieNone {
+	if e.pid.kind == idNone || e.cookieKind == cookieNone {
 		p.fail(ts, model.StatJSONParserFailure, nil)
 		return
 	}
 	phase := map[byte]model.AsyncPhase{'b': model.AsyncBegin, 'e': model.AsyncEnd, 'n': model.AsyncInstant}[e.phase]
-	upid := p.Machine.Process(int64(e.pid))
+	upid := p.threads.process(e.pid)
 	track := p.Async.Legacy(raw, upid, int64(e.cookie), e.cookieKind == cookieLocal, 0, phase)
 	switch e.phase {
 	case 'b':
@@ -266,14 +276,14 @@ func (p *parser) instant(ts int64, utid model.UTID, category, raw, name model.St
 	case scopeGlobal:
 		p.point(ts, p.Tracks.Intern(&globalInstants, source), category, raw)
 	case scopeProcess:
-		if !e.hasPID {
+		if e.pid.kind == idNone {
 			p.fail(ts, model.StatJSONParserFailure, nil)
 			return
 		}
-		upid := p.Machine.Process(int64(e.pid))
+		upid := p.threads.process(e.pid)
 		p.point(ts, p.Tracks.Intern(&processInstants, source, model.IntDim(upid)), category, raw)
 	default:
-		if !e.hasTID {
+		if e.tid.kind == idNone {
 			p.fail(ts, model.StatJSONParserFailure, nil)
 			return
 		}
@@ -512,21 +522,22 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 			if string(key) != "sort_index" {
 				return
 			}
-			index := v.Int
+			index, ok := v.Whole()
 			if v.Kind == jsonlex.Double {
-				index = int64(v.Float)
-			} else if v.Kind != jsonlex.Integer {
+				index, ok = int64(v.Float), true
+			}
+			if !ok {
 				p.fail(ts, model.StatJSONParserFailure, nil)
 				return
 			}
 			if name == p.processIndex {
-				p.Machine.SetProcessSortIndex(p.Machine.Process(int64(e.pid)), int64(int32(index)), model.SortOther)
+				p.Machine.SetProcessSortIndex(p.threads.process(e.pid), int64(int32(index)), model.SortOther)
 			} else {
 				p.Machine.SetThreadSortIndex(utid, int64(int32(index)), model.SortOther)
 			}
 		case name == p.processLabel:
 			if string(key) == "labels" && v.Kind == jsonlex.Text && len(v.Raw) > 0 {
-				p.Machine.SetProcessLabels(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.Raw))
+				p.Machine.SetProcessLabels(p.threads.process(e.pid), p.Store.Strings.InternBytes(v.Raw))
 			}
 		case string(key) != "name":
 		case v.Kind != jsonlex.Text || len(v.Raw) == 0:
@@ -534,7 +545,7 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 		case name == p.threadName:
 			p.Machine.SetThreadName(utid, p.Store.Strings.InternBytes(v.Raw), model.ThreadNameOther)
 		default:
-			p.Machine.SetProcessName(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.Raw), model.ProcessNameSystem)
+			p.Machine.SetProcessName(p.threads.process(e.pid), p.Store.Strings.InternBytes(v.Raw), model.ProcessNameSystem)
 		}
 	})
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// places assigns numbers to pids and tids that a trace gives as text. Trace
-// Processor uses the text's offset in its string pool. Any numbers would do as
-// long as equal texts get equal numbers, but places reproduces the offsets of
-// v58's pool, so that a query for such a tid finds the same rows.
+// places are the pids and tids that are shown for texts. Trace Processor uses
+// the text's offset in its string pool. Any numbers would do that no real process
+// or thread has, but places reproduces the offsets of v58's pool, so that a query
+// for such a tid finds the same rows.
 type places struct {
 	strings *table.StringPool
 	at      []uint32 // by StringID, 0 for texts without a place
-	names   map[uint32]model.StringID
-	next    uint32 // place of the next text
-	large   uint32 // number of texts too large for a block
+	next    uint32   // place of the next text
+	large   uint32   // number of texts too large for a block
 }
 
 // Layout of the string pool of Trace Processor v58.2.
@@ -32,7 +31,7 @@ const (
 
 // sharedPlaces are the places of all files of the input.
 var sharedPlaces = shared.Value[*format.Input, places]{New: func(in *format.Input) *places {
-	p := &places{strings: in.Store.Strings, names: map[uint32]model.StringID{}, next: poolFirst}
+	p := &places{strings: in.Store.Strings, next: poolFirst}
 	for _, text := range slices.Concat(in.Parents, in.Beside) {
 		p.next += uint32(len(text)) + poolHead
 	}
@@ -68,8 +67,5 @@ func (p *places) place(size int) uint32 {
 	return at
 }
 
-// number returns the number of an interned text.
-func (p *places) number(id model.StringID) uint32 {
-	p.names[p.at[id]] = id
-	return p.at[id]
-}
+// of returns the place of an interned text.
+func (p *places) of(id model.StringID) uint32 { return p.at[id] }

@@ -7,7 +7,7 @@ import (
 
 // profileEvent reads an event of phase P with an id, which is a chunk of a profile.
 func (t *tokenizer) profileEvent(e *event) error {
-	key := v8profile.Key{ID: e.id, PID: int64(e.pid)}
+	key := v8profile.Key{ID: e.id, Process: t.owners.number(e.pid)}
 	ok := true
 	if e.idKind == idText {
 		key.ID, ok = hexNumber(t.in.Store.Strings.Get(model.StringID(e.id)))
@@ -21,7 +21,26 @@ func (t *tokenizer) profileEvent(e *event) error {
 		t.v8.Start(key, int64(chunk.Start)*1000)
 		return nil
 	}
-	return t.v8.Add(key, e.tid, &chunk)
+	return t.v8.Add(key, t.owners.number(e.tid), &chunk)
+}
+
+// owners number the pids and tids that have profiles.
+type owners struct {
+	list    []id
+	numbers map[id]int64
+}
+
+func (o *owners) number(i id) int64 {
+	n, ok := o.numbers[i]
+	if !ok {
+		if o.numbers == nil {
+			o.numbers = map[id]int64{}
+		}
+		n = int64(len(o.list))
+		o.numbers[i] = n
+		o.list = append(o.list, i)
+	}
+	return n
 }
 
 // profilePart reads the value at the position, which is a member of a
@@ -41,7 +60,7 @@ func (t *tokenizer) profileFile() error {
 	if t.samples != nil && !p.DecodeMember("samples", t.samples) {
 		t.in.File.Count(model.StatJSONTokenizerFailure)
 	}
-	key := v8profile.Key{PID: model.None}
+	key := v8profile.Key{Process: model.None}
 	t.v8.Start(key, int64(p.Start)*1000)
 	if err := t.v8.Add(key, 0, p); err != nil {
 		return err

@@ -22,7 +22,7 @@ func (t *tokenizer) stacks() error {
 		return nil
 	}
 	frames := t.frames()
-	var all []profile.Sample
+	var all []sample
 	l := jsonlex.Lexer{Buf: append(t.samples, ' ')}
 	err := l.Elements(func(v jsonlex.Value) {
 		if sample, ok := t.sample(frames, v); ok {
@@ -34,11 +34,20 @@ func (t *tokenizer) stacks() error {
 	if err != nil {
 		t.in.File.Count(model.StatJSONParserFailure)
 	}
-	slices.SortStableFunc(all, func(a, b profile.Sample) int { return cmp.Compare(a.TS, b.TS) })
+	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(a.TS, b.TS) })
 	for _, s := range all {
-		t.in.Store.Stacks.AddSample(s)
+		id := t.in.Store.Stacks.AddSample(s.Sample)
+		if s.event != 0 {
+			t.in.Store.Stacks.AddSampleEvent(id, s.event, model.None)
+		}
 	}
 	return nil
+}
+
+// sample is an element of samples. The event is what was sampled, such as cycles.
+type sample struct {
+	profile.Sample
+	event model.StringID
 }
 
 // frame is a member of stackFrames: a function and its caller.
@@ -103,13 +112,13 @@ func (t *tokenizer) frames() map[string]*frame {
 }
 
 // sample reads an element of samples. It has a timestamp, and usually a thread,
-// a CPU and the id of the innermost frame.
-func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (profile.Sample, bool) {
-	s := profile.NewSample(0, sampleSource)
+// a CPU, the id of the innermost frame, an event and a weight.
+func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (s sample, ok bool) {
+	s.Sample = profile.NewSample(0, sampleSource)
 	if v.Kind != jsonlex.Object {
 		return s, false
 	}
-	ok := false
+	var pid, tid id
 	inner := jsonlex.Lexer{Buf: v.Raw}
 	err := inner.Members(func(key []byte, v jsonlex.Value) {
 		switch string(key) {
@@ -121,24 +130,48 @@ func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (profile.S
 				s.TS, failed = t.in.Clocks.DefaultToTrace(s.TS)
 				ok = failed == nil && s.TS >= 0
 			}
+		case "pid":
+			pid = t.number(v)
 		case "tid":
-			tid, isTID := number32(v)
-			if v.Kind == jsonlex.Text {
-				tid, isTID = t.places.number(t.places.intern(v.Raw)), true
-			}
-			if isTID {
-				s.UTID = t.in.Machine.Thread(int64(tid))
-				s.UPID = t.in.Machine.ProcessOf(s.UTID)
-			}
+			tid = t.number(v)
 		case "cpu":
-			if v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int < 1<<20 {
-				s.CPU, s.UCPU = v.Int, t.in.Machine.CPU(v.Int)
+			if cpu, isCPU := v.Whole(); isCPU && cpu >= 0 && cpu < 1<<20 {
+				s.CPU, s.UCPU = cpu, t.in.Machine.CPU(cpu)
 			}
 		case "sf":
 			if f := frames[string(v.Raw)]; f != nil {
 				s.Callsite = f.callsite
 			}
+		case "name":
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				s.event = t.in.Store.Strings.InternBytes(v.Raw)
+			}
+		case "weight":
+			var whole bool
+			if s.Weight, whole = v.Whole(); !whole {
+				s.Weight = 1
+				t.in.File.Unread(model.StatUnreadFact, model.None, "weight of a sample").Add(model.LogEntry{})
+			}
 		}
 	})
+	switch {
+	case pid.kind != idNone:
+		s.UTID = t.parser.threads.thread(pid, tid)
+	case tid.kind != idNone:
+		s.UTID = t.parser.threads.byTID(tid)
+	}
+	if s.UTID != model.None {
+		s.UPID = t.in.Machine.ProcessOf(s.UTID)
+	}
 	return s, ok && err == nil
+}
+
+// number returns the pid or tid of a sample.
+func (t *tokenizer) number(v jsonlex.Value) id {
+	t.one.reset(0, nil)
+	i, _ := t.one.number(v, &scanned{})
+	if i.kind == idText {
+		i.v = uint64(t.places.intern(v.Raw))
+	}
+	return i
 }

@@ -53,12 +53,6 @@ type fault struct {
 	why string
 }
 
-// id is an id as the trace gives it: text or a number.
-type id struct {
-	kind byte
-	v    uint64
-}
-
 func (b *block) reset(base int64, buf []byte) {
 	b.base, b.buf = base, buf
 	b.events, b.texts, b.copies = b.events[:0], b.texts[:0], b.copies[:0]
@@ -208,12 +202,12 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 				e.tdur, e.hasTDur = n, true
 			}
 		case fieldPID:
-			if n, isText, ok := b.number32(v, e); ok {
-				e.pid, e.textPID, e.hasPID = n, isText, true
+			if id, ok := b.number(v, e); ok {
+				e.pid = id
 			}
 		case fieldTID:
-			if n, isText, ok := b.number32(v, e); ok {
-				e.tid, e.textTID, e.hasTID = n, isText, true
+			if id, ok := b.number(v, e); ok {
+				e.tid = id
 			}
 		case fieldID:
 			if id, ok := b.id(v, e); ok {
@@ -299,29 +293,21 @@ func (b *block) id(v jsonlex.Value, e *scanned) (id, bool) {
 	return id{}, false
 }
 
-// number32 returns a pid or tid. Text is a name that gets a number.
-func (b *block) number32(v jsonlex.Value, e *scanned) (n uint32, isText, ok bool) {
-	if v.Kind == jsonlex.Text {
-		return uint32(b.text(v, e)), true, true
+// number returns a pid or tid. What is no integer is text.
+func (b *block) number(v jsonlex.Value, e *scanned) (id, bool) {
+	if v.Kind == jsonlex.Integer {
+		return id{idNumber, uint64(v.Int)}, true
 	}
-	n, ok = number32(v)
-	return n, false, ok
-}
-
-// number32 returns a pid or tid that is a number, or 0 if it is out of range.
-func number32(v jsonlex.Value) (n uint32, ok bool) {
-	i := v.Int
-	switch v.Kind {
-	case jsonlex.Double:
-		i = int64(max(-1, min(v.Float, math.MaxUint32+1)))
-	case jsonlex.Integer:
-	default:
-		return 0, false
+	n, ok := v.Whole()
+	switch {
+	case v.Kind == jsonlex.Text: // which has a place, even if it is a number
+		if text := b.text(v, e); !ok {
+			return id{idText, text}, true
+		}
+	case v.Kind == jsonlex.Double && !ok:
+		return id{idText, b.text(v, e)}, true
 	}
-	if i < 0 || i > math.MaxUint32 {
-		i = 0
-	}
-	return uint32(i), true
+	return id{idNumber, uint64(n)}, ok
 }
 
 func scopeOf(v jsonlex.Value, was byte) byte {

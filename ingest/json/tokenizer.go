@@ -43,6 +43,7 @@ type tokenizer struct {
 
 	stackFrames, samples []byte          // values of these keys, read at the end
 	profile              v8profile.Chunk // of a .cpuprofile file
+	owners               owners
 }
 
 func (t *tokenizer) run() error {
@@ -519,19 +520,10 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 	for _, i := range [...]struct {
 		kind byte
 		v    *uint64
-	}{{e.idKind, &e.id}, {e.bind, &e.bindID}, {s.local.kind, &s.local.v}, {s.global.kind, &s.global.v}} {
+	}{{e.idKind, &e.id}, {e.bind, &e.bindID}, {s.local.kind, &s.local.v}, {s.global.kind, &s.global.v}, {e.pid.kind, &e.pid.v}, {e.tid.kind, &e.tid.v}} {
 		if i.kind == idText {
 			*i.v = uint64(t.text(*i.v))
 		}
-	}
-	if e.textPID {
-		e.pid = t.places.number(t.text(uint64(e.pid)))
-	}
-	if e.textTID {
-		e.tid = t.places.number(t.text(uint64(e.tid)))
-	}
-	if e.tid == 0 && e.pid != 0 && !e.textTID {
-		e.tid = e.pid
 	}
 	e.cookieOf(s.local, s.global)
 	if e.phase == 'P' && e.idKind != idNone { // others are old samples

@@ -70,12 +70,14 @@ type reader struct {
 
 func read(in *format.Input) error {
 	if !in.Part {
-		in.Machine.UseIdleProcess()
 		in.UseClock(model.ClockMonotonic)
 	}
 	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None}
 	text := bufio.NewReaderSize(in, sniffBytes)
 	head, _ := text.Peek(sniffBytes) // the reader returns an error again later
+	if len(head) > 0 {
+		in.Machine.UseIdleProcess()
+	}
 	if i := bytes.Index(head, []byte(marker)); i >= 0 {
 		n, err := text.Discard(i + len(marker))
 		if err != nil {

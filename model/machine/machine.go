@@ -32,6 +32,8 @@ type Machine struct {
 	inner        map[int64]*namespace // by pid
 	children     []pendingChild
 
+	invented invented
+
 	swapperThread  schema.UTID
 	swapperProcess schema.UPID
 
@@ -149,13 +151,20 @@ func (m *Machine) addProcess(pid int64) schema.UPID {
 // AddProcess adds a process that cannot be looked up by its pid.
 func (m *Machine) AddProcess(pid int64) schema.UPID { return m.addProcess(pid) }
 
-// AddThread adds a thread to a process. The thread cannot be looked up by its tid,
-// because the tid is not the kernel's: goroutines, for example, have their own
-// numbers.
+// AddThread adds a thread to a process, which is table.None until Join. The thread
+// cannot be looked up by its tid, because the tid is not the kernel's: goroutines, for
+// example, have their own numbers.
 func (m *Machine) AddThread(tid int64, upid schema.UPID, main bool) schema.UTID {
 	utid := m.addThread(tid)
-	m.setProcess(utid, upid, main)
+	if upid != table.None {
+		m.setProcess(utid, upid, main)
+	}
 	return utid
+}
+
+// Join makes a thread without a process one of a process.
+func (m *Machine) Join(utid schema.UTID, upid schema.UPID, main bool) {
+	m.setProcess(utid, upid, main)
 }
 
 func (m *Machine) thread(utid schema.UTID) *threadState { return m.tids.thread(utid) }
@@ -623,6 +632,7 @@ func (h *hints) setSort(index int64, priority SortPriority) {
 
 // finish stores the args of processes and threads.
 func (m *Machine) finish() {
+	m.renumber()
 	storeHints(m.all, m.processHints, "process_sort_index_hint", &m.all.tables.Process.ArgSetID)
 	storeHints(m.all, m.threadHints, "thread_sort_index_hint", &m.all.tables.Thread.ArgSetID)
 	m.tids, m.pids = tidIndex{}, paged.Index{}

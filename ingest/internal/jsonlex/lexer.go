@@ -416,6 +416,23 @@ func ParseInt(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
+// Whole returns the integer that a value is. Some writers quote numbers, so a text is the integer that it has in the usual notation.
+func (v Value) Whole() (n int64, ok bool) {
+	switch v.Kind {
+	case Integer:
+		return v.Int, true
+	case Double:
+		return int64(v.Float), v.Float == math.Trunc(v.Float) && v.Float >= -1<<63 && v.Float < 1<<63
+	case Text:
+		digits := bytes.TrimPrefix(v.Raw, []byte("-"))
+		if len(digits) == 0 || bytes.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) || digits[0] == '0' && len(v.Raw) > 1 {
+			return 0, false
+		}
+		return ParseInt(v.Raw)
+	}
+	return 0, false
+}
+
 // Next moves past the comma after a value, or to the bracket that closes the object or
 // array. It reports whether there was a comma.
 func (l *Lexer) Next(close byte) (bool, error) {

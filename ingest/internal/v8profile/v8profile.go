@@ -13,6 +13,7 @@ import (
 // Profiles turns chunks into samples.
 type Profiles struct {
 	*model.Context
+	thread   func(process, thread int64) model.UTID
 	samples  *sort.Stream
 	profiles []*cpuProfile
 	byKey    map[Key]int
@@ -20,21 +21,21 @@ type Profiles struct {
 
 // Key identifies a profile.
 type Key struct {
-	ID  uint64
-	PID int64 // None if unknown
+	ID      uint64
+	Process int64 // None if unknown
 }
 
 type cpuProfile struct {
-	pid      int64
+	process  int64
 	ts       int64 // of the last sample, ns
 	mapping  profile.MappingID
 	callsite map[uint32]profile.CallsiteID
 	parent   map[uint32]uint32 // of nodes listed by their parents
 }
 
-// New returns the profiles of a trace.
-func New(c *model.Context, sorter *sort.Sorter) *Profiles {
-	p := &Profiles{Context: c, byKey: map[Key]int{}}
+// New returns the profiles of a trace. thread finds a thread by what the trace calls it and its process, such as a tid and a pid.
+func New(c *model.Context, sorter *sort.Sorter, thread func(process, thread int64) model.UTID) *Profiles {
+	p := &Profiles{Context: c, thread: thread, byKey: map[Key]int{}}
 	p.samples = sorter.NewStream(p)
 	return p
 }
@@ -46,7 +47,7 @@ func (p *Profiles) Start(key Key, ts int64) {
 		i = len(p.profiles)
 		p.byKey[key] = i
 		p.profiles = append(p.profiles, &cpuProfile{
-			pid: key.PID, mapping: p.Store.Stacks.DummyMapping(""),
+			process: key.Process, mapping: p.Store.Stacks.DummyMapping(""),
 			callsite: map[uint32]profile.CallsiteID{}, parent: map[uint32]uint32{},
 		})
 	}
@@ -54,7 +55,7 @@ func (p *Profiles) Start(key Key, ts int64) {
 }
 
 // Add adds the nodes of a chunk, and its samples, which belong to a thread.
-func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
+func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 	i, ok := p.byKey[key]
 	if !ok {
 		for range c.Nodes {
@@ -86,13 +87,13 @@ func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
 			p.File.Count(model.StatTraceSorterNegativeTimestampDropped)
 			continue
 		}
-		b, err := p.samples.Reserve(ts, 12)
+		b, err := p.samples.Reserve(ts, 16)
 		if err != nil {
 			return err
 		}
 		binary.LittleEndian.PutUint32(b, uint32(i))
-		binary.LittleEndian.PutUint32(b[4:], tid)
-		binary.LittleEndian.PutUint32(b[8:], node)
+		binary.LittleEndian.PutUint32(b[4:], node)
+		binary.LittleEndian.PutUint64(b[8:], uint64(thread))
 	}
 	return nil
 }
@@ -135,17 +136,16 @@ func (p *Profiles) node(of *cpuProfile, n *Node) bool {
 // Event adds a sample.
 func (p *Profiles) Event(ts int64, token []byte) error {
 	of := p.profiles[binary.LittleEndian.Uint32(token)]
-	callsite, ok := of.callsite[binary.LittleEndian.Uint32(token[8:])]
+	callsite, ok := of.callsite[binary.LittleEndian.Uint32(token[4:])]
 	if !ok {
 		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
 		return nil
 	}
 	sample := profile.NewSample(ts, "legacy_v8")
 	sample.Callsite = callsite
-	if of.pid != model.None {
-		tid := binary.LittleEndian.Uint32(token[4:])
-		sample.UTID = p.Machine.ThreadOf(int64(tid), of.pid)
-		sample.UPID = p.Machine.Process(of.pid)
+	if of.process != model.None {
+		sample.UTID = p.thread(of.process, int64(binary.LittleEndian.Uint64(token[8:])))
+		sample.UPID = p.Machine.ProcessOf(sample.UTID)
 	}
 	p.Store.Stacks.AddSample(sample)
 	return nil

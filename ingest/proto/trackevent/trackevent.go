@@ -45,7 +45,7 @@ func readTrackEvents(r *proto.Reader) *proto.Module {
 			Reader: r, begun: map[uint32]bool{}, translations: translation.Of(r),
 		},
 		args:      args.NewWriter(r),
-		profiles:  v8profile.New(r.Context, r.Input().Sorter),
+		profiles:  v8profile.New(r.Context, r.Input().Sorter, func(pid, tid int64) model.UTID { return r.Machine.ThreadOf(tid, pid) }),
 		processes: aliveProcesses{byUPID: map[model.UPID]*aliveProcess{}},
 	}
 	t.stream = r.NewStream(t.parseEvent)

@@ -1,6 +1,7 @@
 package tpconvert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,13 +81,20 @@ func (l Losses) Alarm() string {
 
 // Describe lists the counts of one of the effects, or returns "".
 func (l Losses) Describe(effects ...model.Effect) string {
-	var parts []string
+	var counts []LossCount
 	for _, e := range effects {
 		for _, c := range l.Counts {
 			if c.Effect == e.String() {
-				parts = append(parts, count.String(c.Value)+" "+c.Text)
+				counts = append(counts, c)
 			}
 		}
+	}
+	if len(counts) > maxLossesNamed { // name those of the most
+		slices.SortStableFunc(counts, func(a, b LossCount) int { return cmp.Compare(b.Value, a.Value) })
+	}
+	var parts []string
+	for _, c := range counts {
+		parts = append(parts, count.String(c.Value)+" "+c.Text)
 	}
 	if more := len(parts) - maxLossesNamed; more > 0 {
 		parts = append(parts[:maxLossesNamed], fmt.Sprintf("and %d more", more))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/ingest"
@@ -43,7 +44,7 @@ func readFile(ctx context.Context, path string, sink table.Sink, o Options, now 
 	}
 	defer file.Close()
 	name := filepath.Base(absolute(path))
-	facts, err := read(ctx, name, file, sink, o, now)
+	facts, err := read(ctx, name, file, sink, o.beside(path), now)
 	var bad *InputError
 	switch {
 	case err == nil:
@@ -62,20 +63,26 @@ func readFile(ctx context.Context, path string, sink table.Sink, o Options, now 
 func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Options, now *counters) (*Facts, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	for _, folder := range o.Symbols {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return nil, optionError("--symbols: %s is not a folder", folder)
+		}
+	}
 	memory := cmp.Or(o.Memory, DefaultMemory)
 	input := newReadAhead(ctx, r, &now.taken)
 	seen := &observer{ctx: ctx, to: sink, rows: &now.rows}
 	store := model.NewStore(model.Options{Sink: seen, ChunkRows: o.RowGroupRows, Memory: memory / 2})
 	defer store.Close()
 	err := ingest.Read(store, name, input, ingest.Options{
-		Memory:  memory,
-		Version: o.version(),
-		Sorted:  &now.sorted,
-		Context: ctx,
-		Crop:    o.CropTrackEvents,
-		Analyze: o.AnalyzeProtoContent,
-		Cut:     o.cut,
-		At:      atAnyPlace(r),
+		Memory:   memory,
+		Version:  o.version(),
+		Sorted:   &now.sorted,
+		Context:  ctx,
+		Crop:     o.CropTrackEvents,
+		Analyze:  o.AnalyzeProtoContent,
+		Cut:      o.cut,
+		Binaries: o.Symbols, BinaryCache: perfCache(),
+		At: atAnyPlace(r),
 		Detected: func(file, format string) {
 			o.log().Info(file + " is " + format)
 		},
@@ -90,6 +97,23 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 	facts := seen.facts()
 	facts.Input.Bytes, facts.Input.SHA256, err = input.sum()
 	return facts, err
+}
+
+// beside returns the options for a trace at a path, whose folder may have its binaries.
+func (o Options) beside(path string) Options {
+	if path != StandardInput && path != mergedTraces {
+		o.Symbols = append(slices.Clip(o.Symbols), filepath.Dir(absolute(path)))
+	}
+	return o
+}
+
+// perfCache returns the folder where perf record keeps binaries by their build ids, or "".
+func perfCache() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".debug")
 }
 
 // atAnyPlace returns the file if it supports random access, or nil.

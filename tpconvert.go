@@ -44,6 +44,7 @@ type Options struct {
 	Memory              int64        // for sorting, for all traces together, in bytes; events beyond it go to temporary files; 0 means DefaultMemory
 	RowGroupRows        int          // rows of a chunk, which is a Parquet row group or an Arrow batch; 0 means 100,000
 	CropTrackEvents     bool         // leave out track events before the trace's range of interest
+	Symbols             []string     // folders with binaries that traces refer to, for unwinding stacks and naming functions; the folder of a trace and perf's cache of binaries are searched, too
 	AnalyzeProtoContent bool         // add up the sizes of fields in Perfetto traces, in the table experimental_proto_content
 	Version             string       // of the converter, for the dataset; "" means this module's
 	Log                 *slog.Logger // what happens, with the attribute "trace" for the path of a trace; nil means nowhere

@@ -54,6 +54,7 @@ var Formats = []*format.Format{
 	arrowtar.Format,
 	archive.Tar,
 	fuchsia.Format,
+	perfdata.Folder,
 	perfdata.Format,
 	tracecmd.Format,
 	ctf.Format,

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
 	"github.com/tpconvert/tpconvert/internal/handoff"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -44,6 +45,10 @@ type Options struct {
 	// At gives random access to the trace's bytes. It is nil if they can only be read in
 	// order; archives are then copied first.
 	At *io.SectionReader
+	// Binaries are the folders that may have the binaries of a trace, and BinaryCache is that of perf, "" for none. No others are
+	// opened.
+	Binaries    []string
+	BinaryCache string
 	// Formats are the formats to choose from; nil means all.
 	Formats []*format.Format
 	// Detected is called with the format of each file in the input as soon as it is
@@ -231,6 +236,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Crop:      rd.options.Crop,
 		Analyze:   rd.options.Analyze,
 		Cut:       rd.options.Cut,
+		Binaries:  &binaries.Finder{Folders: rd.options.Binaries, Cache: rd.options.BinaryCache},
 		Member: func(name string, r io.Reader) error {
 			if name != "" {
 				return rd.file(inside.member(name), r)

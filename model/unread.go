@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/internal/count"
@@ -9,6 +10,7 @@ import (
 // Unread counts the items of one kind in a trace that make no rows: packets, events, records, members.
 type Unread struct {
 	noun      string
+	texts     [2]string // that follow a count of one and of more, "" for what follows from the noun
 	key       statKey
 	count, of int64
 	first     LogEntry
@@ -64,6 +66,12 @@ func (u *Unread) Add(e LogEntry) {
 // AddAt is Add for an offset in the input, in bytes.
 func (u *Unread) AddAt(offset int64) { u.Add(LogEntry{Offset: offset, HasOffset: true}) }
 
+// Say replaces the text that follows a count of one and of more items, such as "user stack needs its binary".
+func (u *Unread) Say(one, more string) *Unread {
+	u.texts = [2]string{one, more}
+	return u
+}
+
 // Of sets the total number of items, read and unread.
 func (u *Unread) Of(total int64) { u.of = total }
 
@@ -82,9 +90,12 @@ func (f *File) ExplainUnread(stat Stat, index int64, text string) {
 func (f *File) storeUnread() {
 	strs := f.store.Strings
 	for _, u := range f.unread {
-		text := u.noun + "s are not read"
+		if u.count == 0 {
+			continue
+		}
+		text := cmp.Or(u.texts[1], u.noun+"s are not read")
 		if u.count == 1 {
-			text = u.noun + " is not read"
+			text = cmp.Or(u.texts[0], u.noun+" is not read")
 		}
 		if u.of > 0 {
 			text += fmt.Sprintf(" (of %s)", count.String(u.of))

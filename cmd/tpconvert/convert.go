@@ -89,6 +89,7 @@ func (o *convertOptions) library() (api.Options, error) {
 		RowGroupRows:        o.rowGroupRows,
 		CropTrackEvents:     o.Crop,
 		AnalyzeProtoContent: o.Analyze,
+		Symbols:             o.Symbols,
 		Version:             console.Version(),
 		Format:              o.format,
 		Compression:         o.compression,

@@ -53,7 +53,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 				}
 				return err
 			}
-			o := api.Options{Memory: int64(memory), CropTrackEvents: read.Crop, AnalyzeProtoContent: read.Analyze,
+			o := api.Options{Memory: int64(memory), CropTrackEvents: read.Crop, AnalyzeProtoContent: read.Analyze, Symbols: read.Symbols,
 				Version: console.Version(), Stdin: cmd.InOrStdin(), Log: console.Logger(printer)}
 			inputs.LimitMemory(cmd.Context(), o)
 			var seen *api.Facts

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
 	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -95,6 +96,8 @@ type Input struct {
 	// At gives random access to the file's bytes, for archives. It is nil if they can only
 	// be read in order.
 	At *io.SectionReader
+	// Binaries finds the binaries that the trace refers to.
+	Binaries *binaries.Finder
 	// Taken returns how many bytes of the whole input have been read so far.
 	Taken func() int64
 	// TempDir is where temporary files go; "" means the system's.

@@ -20,7 +20,30 @@ const (
 	sampleCPU        = 1 << 7
 	samplePeriod     = 1 << 8
 	sampleStreamID   = 1 << 9
+	sampleRaw        = 1 << 10
+	sampleBranches   = 1 << 11
+	sampleRegisters  = 1 << 12
+	sampleStack      = 1 << 13
 	sampleIdentifier = 1 << 16
+)
+
+// unreadFields are the fields of samples that make no rows, by their bits. Ids of streams say no more than those of counters.
+var unreadFields = []struct {
+	bit  uint64
+	name string
+}{
+	{sampleAddr, "PERF_SAMPLE_ADDR"}, {sampleRaw, "PERF_SAMPLE_RAW"}, {sampleBranches, "PERF_SAMPLE_BRANCH_STACK"},
+	{1 << 14, "PERF_SAMPLE_WEIGHT"}, {1 << 15, "PERF_SAMPLE_DATA_SRC"}, {1 << 17, "PERF_SAMPLE_TRANSACTION"},
+	{1 << 18, "PERF_SAMPLE_REGS_INTR"}, {1 << 19, "PERF_SAMPLE_PHYS_ADDR"}, {1 << 20, "PERF_SAMPLE_AUX"},
+	{1 << 21, "PERF_SAMPLE_CGROUP"}, {1 << 22, "PERF_SAMPLE_DATA_PAGE_SIZE"}, {1 << 23, "PERF_SAMPLE_CODE_PAGE_SIZE"},
+	{1 << 24, "PERF_SAMPLE_WEIGHT_STRUCT"},
+}
+
+// The branches that accompany a sample, from perf_event_attr.branch_sample_type.
+const (
+	branchIndex    = 1 << 17 // with the index of the hardware
+	branchCounters = 1 << 19
+	branchSize     = 24 // bytes
 )
 
 // The fields that accompany a counter's value, from perf_event_attr.read_format.
@@ -55,11 +78,14 @@ type event struct {
 	sampleType  uint64
 	readFormat  uint64
 	sampleIDAll bool // records other than samples end with a sample id
+	branches    uint64
+	registers   uint64 // of user code, that samples have: bits
 	clock       model.Clock
 
 	name     string
 	session  profile.SessionID
 	counters map[int64]*counter // by CPU, None for all CPUs
+	unread   []*model.Unread    // of its samples
 	offsets
 }
 
@@ -88,8 +114,9 @@ func readEvent(attr []byte, swapped bool) *event {
 	flags := e.flags(w.take(8), swapped)
 	e.freq = flags&attrFreq != 0
 	e.sampleIDAll = flags&attrSampleIDAll != 0
-	// Wakeup, breakpoint or configuration, branches, registers, stack.
-	w.take(4 + 4 + 8 + 8 + 8 + 8 + 4)
+	w.take(4 + 4 + 8 + 8) // wakeup, breakpoint or configuration
+	e.branches, e.registers = w.uint64(), w.uint64()
+	w.take(4) // size of the stack
 	e.clock.ID = model.ClockPerf
 	if clock := w.uint32(); flags&attrUseClockID != 0 {
 		e.clock.ID = clocks[clock]
@@ -118,6 +145,33 @@ var clocks = map[uint32]uint32{
 	5: model.ClockRealtimeCoarse,
 	6: model.ClockMonotonicCoarse,
 	7: model.ClockBoottime,
+}
+
+// countUnread counts the fields of its samples that make no rows.
+func (e *event) countUnread(f *model.File) {
+	unwound := e.unwinds()
+	add := func(name string) {
+		e.unread = append(e.unread, f.Unread(model.StatUnreadFact, model.None, name+" field"))
+	}
+	for _, field := range unreadFields {
+		if e.sampleType&field.bit != 0 {
+			add(field.name)
+		}
+	}
+	if e.sampleType&sampleRegisters != 0 && !unwound {
+		add("PERF_SAMPLE_REGS_USER")
+	}
+	if e.sampleType&sampleStack != 0 && !unwound {
+		add("PERF_SAMPLE_STACK_USER")
+	}
+	if unknown := bits.Len64(e.sampleType >> 25); unknown > 0 {
+		add(fmt.Sprintf("sample_type bit %d", 24+unknown))
+	}
+}
+
+// unwinds reports whether samples have what the callers of user code are found from.
+func (e *event) unwinds() bool {
+	return e.sampleType&sampleRegisters != 0 && e.sampleType&sampleStack != 0 && e.registers != 0
 }
 
 func (e *event) layout() offsets {

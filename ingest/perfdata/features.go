@@ -12,24 +12,28 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
+// featureFolder is the feature of recordings in folders.
+const featureFolder = 24
+
 // featureReaders read the supported features, by number. They return false for
 // damaged data.
 var featureReaders = map[uint64]func(*tokenizer, *words) bool{
-	2:   (*tokenizer).buildIDs,
-	4:   (*tokenizer).release,
-	11:  (*tokenizer).cmdline,
-	12:  (*tokenizer).eventDescriptions,
-	17:  func(*tokenizer, *words) bool { return true }, // groups of events
-	27:  func(*tokenizer, *words) bool { return true }, // how records are compressed
-	129: (*tokenizer).metaInfo,                         // simpleperf's
-	132: (*tokenizer).symbolFiles,                      // simpleperf's
+	2:             (*tokenizer).buildIDs,
+	4:             (*tokenizer).release,
+	11:            (*tokenizer).cmdline,
+	12:            (*tokenizer).eventDescriptions,
+	featureFolder: (*tokenizer).folder,
+	17:            func(*tokenizer, *words) bool { return true }, // groups of events
+	27:            func(*tokenizer, *words) bool { return true }, // how records are compressed
+	129:           (*tokenizer).metaInfo,                         // simpleperf's
+	132:           (*tokenizer).symbolFiles,                      // simpleperf's
 }
 
 // featureNames are the names of unsupported features.
 var featureNames = map[uint64]string{
 	1: "tracing_data", 3: "hostname", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
 	13: "cpu_topology", 14: "numa_topology", 15: "branch_stack", 16: "pmu_mappings", 18: "auxtrace", 19: "stat", 20: "cache",
-	21: "sample_time", 22: "mem_topology", 23: "clockid", 24: "dir_format", 25: "bpf_prog_info", 26: "bpf_btf",
+	21: "sample_time", 22: "mem_topology", 23: "clockid", 25: "bpf_prog_info", 26: "bpf_btf",
 	28: "cpu_pmu_caps", 29: "clock_data", 30: "hybrid_topology", 31: "pmu_caps",
 	// Simpleperf's.
 	128: "file", 130: "debug_unwind", 131: "debug_unwind_file", 133: "etm_branch_list", 134: "init_map",
@@ -161,6 +165,15 @@ func (t *tokenizer) release(w *words) bool {
 	}
 	t.in.Machine.SetMetadata("system_release", model.StringArg(t.in.Store.Strings.Intern(release)))
 	return true
+}
+
+// folder reads the version of a recording in a folder.
+func (t *tokenizer) folder(w *words) bool {
+	if t.in.Parts == nil {
+		t.in.File.Unread(model.StatUnreadFact, model.None, "folder").
+			Say("other file of the recording is not here: convert the folder that perf record made", "").AddAt(t.offset)
+	}
+	return w.uint64() == 1
 }
 
 // cmdline reads perf's command line.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
 )
@@ -53,6 +54,10 @@ type parser struct {
 	noName    model.StringID
 	counters  []model.CounterID // of a sample's values
 	frames    []frame
+	codes     *codes
+	space     space
+	registers []uint64 // of user code
+	users     []uint64 // its frames
 }
 
 // mapping is a file mapped into memory.
@@ -60,6 +65,7 @@ type mapping struct {
 	id         profile.MappingID
 	start, end uint64
 	offset     uint64 // in the file
+	code       *code  // nil in the kernel
 }
 
 // process holds a process's mappings and its latest stack, outermost frame first,
@@ -84,8 +90,10 @@ type reached struct {
 	unknown  int64 // frames without a mapping so far
 }
 
-func newParser(c *model.Context, r *recording) *parser {
-	p := &parser{Context: c, recording: r, processes: map[uint32]*process{}, noName: c.Store.Strings.Intern("")}
+func newParser(c *model.Context, r *recording, finder *binaries.Finder) *parser {
+	p := &parser{Context: c, recording: r, processes: map[uint32]*process{}, noName: c.Store.Strings.Intern(""),
+		codes: newCodes(finder, c.File)}
+	p.space.codes = p.codes
 	for mode, name := range cpuModes {
 		if name != "" {
 			p.modes[mode] = c.Store.Strings.Intern(name)
@@ -144,6 +152,8 @@ func (p *parser) mmap(ts int64, token []byte) {
 	}
 	upid := p.Machine.ProcessOf(p.thread(token, mmapPID, mmapThread))
 	p.addMapping(&m, path, buildID)
+	m.code = p.codes.of(path, buildID)
+	p.codes.byMapping[m.id] = m.code
 	of := p.process(pidOf(token, mmapPID))
 	of.files.set(m.start, m.end, m)
 	of.latest = nil
@@ -227,7 +237,9 @@ func (p *parser) sample(ts int64, token []byte) {
 	v := profile.NewSample(ts, profiler)
 	v.UTID, v.UPID, v.Session = utid, p.Machine.ProcessOf(utid), e.session
 	v.CPUMode = p.modes[mode]
-	v.Callsite = p.callsite(pidOf(token, samplePID), mode, rest[reads:])
+	of := p.process(pidOf(token, samplePID))
+	chain, after := rest[reads:][:8*pidOf(token, sampleChain)], rest[reads:][8*pidOf(token, sampleChain):]
+	v.Callsite = p.callsite(of, mode, chain, p.unwind(ts, of, e, token, after))
 	cpu := int64(model.None)
 	if token[sampleHas]&hasCPU != 0 {
 		if n := int32(binary.LittleEndian.Uint32(token[sampleOnCPU:])); n >= 0 {
@@ -278,9 +290,9 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 	return true
 }
 
-// callsite returns the callsite of a stack in a process, or None for an empty stack.
-func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) profile.CallsiteID {
-	of := p.process(pid)
+// callsite returns the callsite of a stack in a process, or None for an empty stack. users are the frames of user code if they
+// were unwound.
+func (p *parser) callsite(of *process, mode cpuMode, chain []byte, users []uint64) profile.CallsiteID {
 	if of.changes != p.changes {
 		of.latest = of.latest[:0]
 		of.changes = p.changes
@@ -292,10 +304,16 @@ func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) profile.Callsi
 			mode = contexts[ip]
 			continue
 		}
+		if users != nil && mode == modeUser {
+			continue // the first of them
+		}
 		if len(p.frames) > 0 && ip != 0 && !p.recording.simpleperf {
 			ip-- // from the return address into the call
 		}
 		p.frames = append(p.frames, frame{mode, ip})
+	}
+	for _, pc := range users {
+		p.frames = append(p.frames, frame{modeUser, pc})
 	}
 	slices.Reverse(p.frames)
 	same := 0

@@ -13,6 +13,7 @@ package perfdata
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
@@ -22,6 +23,16 @@ var Format = &format.Format{
 	Name: "perf", Title: "perf.data", Read: read,
 	Sniff: func(head []byte) bool {
 		return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, magicSwapped) || bytes.HasPrefix(head, magicOld)
+	},
+}
+
+// Folder is perf.data in a folder, as perf record makes it with --threads or --kcore: the file data, which has all but the
+// records of threads, and a file of records for each thread.
+var Folder = &format.Format{
+	Name: Format.Name, Title: Format.Title, Read: read, Folder: "data",
+	Sniff: func(head []byte) bool {
+		return Format.Sniff(head) && len(head) >= fileHeader && binary.LittleEndian.Uint64(head[len(magic):]) == fileHeader &&
+			binary.LittleEndian.Uint64(head[featureBits:])&(1<<featureFolder) != 0
 	},
 }
 

@@ -3,6 +3,7 @@ package perfdata
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // untimed is the time of records without a time.
@@ -32,10 +33,12 @@ func tokenTie(token []byte) int64 {
 const (
 	hasCPU byte = 1 << iota
 	hasPeriod
+	hasOtherABI // registers of a program for a machine that is not the kernel's
 )
 
 // The layout of a sample's token: these fields, then its counter values, then the
-// addresses of its stack, innermost first, with context markers in between.
+// addresses of its stack, innermost first, with context markers in between, then the
+// registers and the copy of the stack from which the callers of user code are found.
 const (
 	sampleMode    = 1 // CPU mode
 	sampleHas     = 2
@@ -45,7 +48,9 @@ const (
 	sampleOnCPU   = 16
 	sampleReads   = 20 // number of counter values
 	sampleWeight  = 24 // the period
-	sampleFixed   = 32
+	sampleChain   = 32 // number of addresses
+	sampleRegs    = 36 // number of registers
+	sampleFixed   = 40
 	sampleReadLen = 16 // id of the counter, 0 for the sample's own, and value
 )
 
@@ -57,6 +62,7 @@ func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 	fixed[sampleMode] = byte(rec.misc & miscCPUMode)
 	put := func(at int, v uint32) { binary.LittleEndian.PutUint32(fixed[at:], v) }
 	put(sampleEvent, uint32(index))
+	from := len(b)
 	has := func(field uint64) bool { return e.sampleType&field != 0 }
 
 	var identifier, ip uint64
@@ -100,17 +106,71 @@ func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 		if n == 0 {
 			return b, false
 		}
-		binary.LittleEndian.PutUint32(b[sampleReads:], n)
+		binary.LittleEndian.PutUint32(b[from+sampleReads:], n)
 	}
-	frames := 0
+	frames, users := 0, false
 	if has(sampleCallchain) {
-		b, frames = appendCallchain(b, rec)
+		b, frames, users = appendCallchain(b, rec)
 	}
 	if frames == 0 && has(sampleIP) {
 		b = binary.LittleEndian.AppendUint64(b, ip)
 	}
+	length := len(b) - from - sampleFixed - sampleReadLen*int(binary.LittleEndian.Uint32(b[from+sampleReads:]))
+	binary.LittleEndian.PutUint32(b[from+sampleChain:], uint32(length/8))
+	if e.unwinds() && !users && !rec.short {
+		b = appendUserStack(b, rec, e, from)
+	}
 	return b, !rec.short
 }
+
+// appendUserStack appends the registers of user code and the copy of its stack to the token that starts at from, if the sample
+// has both.
+func appendUserStack(b []byte, rec *record, e *event, from int) []byte {
+	if e.sampleType&sampleRaw != 0 {
+		rec.take(uint64(rec.uint32()))
+	}
+	if e.sampleType&sampleBranches != 0 {
+		n := rec.uint64()
+		if e.branches&branchIndex != 0 {
+			rec.uint64()
+		}
+		size := uint64(branchSize)
+		if e.branches&branchCounters != 0 {
+			size += 8
+		}
+		if n > uint64(len(rec.data)) {
+			rec.short = true
+			return b
+		}
+		rec.take(n * size)
+	}
+	abi := rec.uint64()
+	if abi == abiNone {
+		return b
+	}
+	n := bits.OnesCount64(e.registers)
+	registers := rec.take(8 * uint64(n))
+	size := rec.uint64()
+	stack := rec.take(size)
+	if size > 0 {
+		size = min(size, rec.uint64()) // what the kernel could copy
+	}
+	if rec.short || size == 0 {
+		return b
+	}
+	if abi != abi64 || rec.swapped {
+		b[from+sampleHas] |= hasOtherABI
+		return b
+	}
+	binary.LittleEndian.PutUint32(b[from+sampleRegs:], uint32(n))
+	return append(append(b, registers...), stack[:size]...)
+}
+
+// The kinds of programs whose registers samples have, enum perf_sample_regs_abi.
+const (
+	abiNone = 0
+	abi64   = 2
+)
 
 // appendReads appends counter values, and returns their number.
 func appendReads(b []byte, rec *record, layout uint64) ([]byte, uint32) {
@@ -146,21 +206,22 @@ func appendReads(b []byte, rec *record, layout uint64) ([]byte, uint32) {
 	return b, uint32(n)
 }
 
-// appendCallchain appends a stack, and returns its number of frames.
-func appendCallchain(b []byte, rec *record) (_ []byte, frames int) {
+// appendCallchain appends a stack, and returns its number of frames and whether user code is among them.
+func appendCallchain(b []byte, rec *record) (_ []byte, frames int, users bool) {
 	n := rec.uint64()
 	if n > uint64(len(rec.data))/8 {
 		rec.short = true
-		return b, 0
+		return b, 0, false
 	}
 	for range n {
 		ip := rec.uint64()
 		if ip < firstContext {
 			frames++
 		}
+		users = users || contexts[ip] == modeUser && ip >= firstContext
 		b = binary.LittleEndian.AppendUint64(b, ip)
 	}
-	return b, frames
+	return b, frames, users
 }
 
 // The layout of a mapping's token: these fields, then the build id, then the path.

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
@@ -16,9 +18,10 @@ import (
 )
 
 const (
-	fileHeader = 104 // bytes; the magic, sizes and sections, and the features
-	pipeHeader = 16
-	attrTail   = 16 // bytes after each event in a file: the section of its ids
+	fileHeader  = 104 // bytes; the magic, sizes and sections, and the features
+	featureBits = 72
+	pipeHeader  = 16
+	attrTail    = 16 // bytes after each event in a file: the section of its ids
 
 	// maxDescription is the maximum size of the data before a file's records, in
 	// bytes: the events and the ids of their counters.
@@ -46,31 +49,66 @@ func newTokenizer(in *format.Input) *tokenizer {
 		in:        in,
 		source:    source{Reader: bufio.NewReaderSize(in, bufferSize)},
 		recording: r,
-		parser:    newParser(in.Context, r),
+		parser:    newParser(in.Context, r, in.Binaries),
 	}
 	t.aux.tokenizer = t
 	t.stream = in.Sorter.NewStream(t.parser)
 	t.stream.SetTie(tokenTie)
 	in.AtEnd(func() error {
 		r.symbols.resolve(in.Context)
+		t.parser.codes.resolve(in.Context)
 		return nil
 	})
 	return t
 }
 
 func (t *tokenizer) run() error {
-	err := t.read()
-	if t.inflate != nil {
-		t.inflate.stop()
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		t.in.File.LogAt(model.StatTruncatedInput, t.offset, nil)
-		err = nil
+	err := t.ended(t.in.File, t.read())
+	if err == nil {
+		err = t.threads()
 	}
 	if err != nil {
 		return err
 	}
 	t.aux.finish()
+	return nil
+}
+
+// ended ends the reading of a file. An end inside of a record is counted.
+func (t *tokenizer) ended(f *model.File, err error) error {
+	if t.inflate != nil {
+		t.inflate.stop()
+		t.inflate = nil
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		f.LogAt(model.StatTruncatedInput, t.offset, nil)
+		err = nil
+	}
+	return err
+}
+
+// threads reads the records of threads, which have files of their own if the recording is a folder.
+func (t *tokenizer) threads() error {
+	var parts []format.Part
+	for _, part := range t.in.Parts {
+		if number, ok := strings.CutPrefix(path.Base(part.Name), "data."); ok && strings.Trim(number, "0123456789") == "" {
+			parts = append(parts, part)
+		}
+	}
+	slices.SortFunc(parts, func(a, b format.Part) int {
+		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	for _, part := range parts {
+		r, err := part.Open()
+		if err != nil {
+			return err
+		}
+		t.source = source{Reader: bufio.NewReaderSize(r, bufferSize), swapped: t.swapped}
+		err = t.ended(part.File, t.records(math.MaxInt64))
+		if err := cmp.Or(err, r.Close()); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -183,6 +221,7 @@ func (t *tokenizer) events(head []byte, attrs section, size uint64) error {
 // event adds an event of a file or a stream.
 func (t *tokenizer) event(attr, ids []byte) error {
 	e := readEvent(attr, t.swapped)
+	e.countUnread(t.in.File)
 	w := words{data: ids, swapped: t.swapped}
 	var numbers []uint64
 	for len(w.data) >= 8 {
@@ -366,6 +405,9 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 			break
 		}
 		t.token, ok = appendSample(t.token[:0], rec, index, e)
+		for _, u := range e.unread {
+			u.AddAt(rec.offset)
+		}
 	case recordMmap, recordMmap2:
 		t.token, ok = appendMmap(t.token[:0], rec)
 	case recordComm:

@@ -14,11 +14,13 @@ import (
 type Reading struct {
 	Crop    bool
 	Analyze bool
+	Symbols []string
 }
 
 // Register adds the flags.
 func (o *Reading) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Crop, "crop-track-events", false, "leave out track events before the trace's range of interest")
+	flags.StringArrayVar(&o.Symbols, "symbols", nil, "folder with binaries that perf.data refers to, to unwind stacks and name functions; / for those of this machine")
 	flags.BoolVar(&o.Analyze, "analyze-trace-proto-content", false, "add up the sizes of fields in Perfetto traces: experimental_proto_content")
 }
 

@@ -137,7 +137,7 @@ func (t Opener) Dataset(ctx context.Context, input string) (path string, drop fu
 // Convert converts a trace, and says of the outcome only that much is missing.
 func (t Opener) Convert(ctx context.Context, trace, out string) error {
 	result, err := Convert(ctx, t.UI, []string{trace}, out, api.Options{
-		Memory: api.DefaultMemory, CropTrackEvents: t.Read.Crop, AnalyzeProtoContent: t.Read.Analyze, Version: console.Version(),
+		Memory: api.DefaultMemory, CropTrackEvents: t.Read.Crop, AnalyzeProtoContent: t.Read.Analyze, Symbols: t.Read.Symbols, Version: console.Version(),
 		Stdin: t.Stdin, Compression: "snappy", Jobs: 1, Temporary: true,
 	})
 	if result != nil {

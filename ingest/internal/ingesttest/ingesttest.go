@@ -41,14 +41,26 @@ func Read(t testing.TB, files ...File) (*Tables, error) {
 	return read(t, model.Options{}, files...)
 }
 
+// ReadWith reads a trace with options.
+func ReadWith(t testing.TB, o ingest.Options, file File) (*Tables, error) {
+	t.Helper()
+	return readWith(t, model.Options{}, o, file)
+}
+
 func read(t testing.TB, o model.Options, files ...File) (*Tables, error) {
 	t.Helper()
+	return readWith(t, o, ingest.Options{}, files...)
+}
+
+func readWith(t testing.TB, o model.Options, how ingest.Options, files ...File) (*Tables, error) {
+	t.Helper()
+	how.TempDir = t.TempDir()
 	tables := &Tables{chunks: map[string][]*table.Chunk{}}
 	o.Sink = tables
 	store := model.NewStore(o)
 	var first error
 	for _, f := range files {
-		if err := ingest.Read(store, f.Name, f, ingest.Options{TempDir: t.TempDir()}); err != nil && first == nil {
+		if err := ingest.Read(store, f.Name, f, how); err != nil && first == nil {
 			first = err
 		}
 	}

@@ -41,7 +41,7 @@ var scripts = []struct{ recording, options, lacks string }{
 	{"graphs", "-L", ""},
 	{"graphs", "--show-mmap-events", ""},
 	{"graphs", "--show-task-events", "+pid"},
-	{"graphs", "--show-switch-events --show-namespace-events --show-lost-events --show-round-events", ""},
+	{"graphs", "--show-switch-events --show-namespace-events --show-lost-events --show-round-events", "file"}, // perf loses the file of some
 	{"graphs", "-F +misc --show-switch-events --show-task-events", "+pid +mode"},
 	{"graphs", "-F +pid", "+pid"},
 	{"graphs", "-F +pid,+misc --ns", "+pid +mode +ns"},

@@ -153,6 +153,9 @@ conformance-update: build ## raise the levels
 contents: build ## every table and view of the modules of PERFETTO, a checkout, beside Trace Processor's, cell by cell
 	.ci/python .ci/contents "$(SHARED)" "$(PERFETTO)"
 
+expressions: build ## random expressions beside Trace Processor, cell by cell
+	.ci/expressions "$(SHARED)"
+
 ui: build ## answer what Perfetto's UI asked Trace Processor: recordings in UI (.ci/ui/record.mjs), modules in PERFETTO
 	.ci/ui/replay "$(UI)" "$(PERFETTO)"
 

@@ -51,7 +51,10 @@ func (t functionTable) Best(x *sqlite.Index) error {
 	found := 0
 	for i, c := range x.Constraints {
 		arg := c.Column - len(t.Columns)
-		if arg < 0 || arg >= len(t.Args) || c.Op != sqlite.EQ || given[arg] {
+		if arg == len(t.Args) { // the hidden column after them takes one more argument
+			return t.refused()
+		}
+		if arg < 0 || arg > len(t.Args) || c.Op != sqlite.EQ || given[arg] {
 			continue
 		}
 		if !c.Usable {
@@ -62,9 +65,13 @@ func (t functionTable) Best(x *sqlite.Index) error {
 		found++
 	}
 	if found < len(t.Args) {
-		return fmt.Errorf("%s has %d arguments: %s", t.Name, len(t.Args), strings.Join(t.Args, ", "))
+		return t.refused()
 	}
 	return nil // as in Trace Processor, without an estimate: SQLite calls the function as rarely as possible
+}
+
+func (t functionTable) refused() error {
+	return fmt.Errorf("%s has %d arguments: %s", t.Name, len(t.Args), strings.Join(t.Args, ", "))
 }
 
 type functionCursor struct {

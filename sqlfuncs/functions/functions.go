@@ -49,6 +49,7 @@ func (data Data) define(d *define.Definer) {
 	defineFtrace(d)
 	defineRefused(d)
 	defineETM(d)
+	defineJSON(d)
 
 	slices := define.Once(func() (*sliceTable, error) { return readSlices(d.Tables) })
 	defineSlices(d, slices)

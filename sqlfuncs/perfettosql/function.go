@@ -99,7 +99,7 @@ func (e *Engine) delegate(c *creation, n int) error {
 func (f *created) call(c sqlite.Context, args []sqlite.Value) error {
 	for i, a := range f.args {
 		if t := args[i].Type(); !a.typ.takes(t) {
-			return fmt.Errorf("%s: argument %s is of type %s, not %s", f.name, a.name, t, a.typ)
+			return fmt.Errorf("%s: argument %s: expected %s, actual %s", f.name, a.name, a.typ, typeOf(t))
 		}
 	}
 	if f.memo != nil && args[0].Type() == sqlite.Integer {

@@ -29,15 +29,15 @@ type part struct {
 // copy appends a part of the source as it is.
 func (x *expansion) copy(source string, from, to int) {
 	if from < to {
-		x.parts = append(x.parts, part{x.sql.Len(), from, true})
-		x.sql.WriteString(source[from:to])
+		sqltext.Paste(&x.sql, source[from:to])
+		x.parts = append(x.parts, part{x.sql.Len() - (to - from), from, true})
 	}
 }
 
 // insert appends a macro's text, which comes from its call in the source.
 func (x *expansion) insert(text string, call int) {
-	x.parts = append(x.parts, part{x.sql.Len(), call, false})
-	x.sql.WriteString(text)
+	sqltext.Paste(&x.sql, text)
+	x.parts = append(x.parts, part{x.sql.Len() - len(text), call, false})
 }
 
 // position returns the place in the source of an offset in the expansion.
@@ -130,14 +130,14 @@ func (e *Engine) expandText(text string, depth int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(text[from:tokens[i].Pos])
-		b.WriteString(inner)
+		sqltext.Paste(&b, text[from:tokens[i].Pos])
+		sqltext.Paste(&b, inner)
 		if b.Len() > maxExpansion {
 			return "", fmt.Errorf("macros expand this statement to more than %d MiB", maxExpansion>>20)
 		}
 		from, i = tokens[closing].End, closing
 	}
-	b.WriteString(text[from:])
+	sqltext.Paste(&b, text[from:])
 	return b.String(), nil
 }
 

@@ -37,12 +37,27 @@ func (t valueType) takes(v sqlite.Type) bool {
 		return true
 	case t == boolType || t == longType:
 		return v == sqlite.Integer
-	case t == doubleType:
-		return v == sqlite.Real || v == sqlite.Integer
+	case t == doubleType: // an integer would be divided as one
+		return v == sqlite.Real
 	case t == stringType:
 		return v == sqlite.TextOf
 	}
 	return v == sqlite.Blob
+}
+
+// typeOf returns the type whose values SQLite has as another.
+func typeOf(v sqlite.Type) valueType {
+	switch v {
+	case sqlite.Integer:
+		return longType
+	case sqlite.Real:
+		return doubleType
+	case sqlite.TextOf:
+		return stringType
+	case sqlite.Blob:
+		return bytesType
+	}
+	return anyType
 }
 
 // kind is what a column of the type holds in a table.
@@ -117,10 +132,13 @@ func (r *reader) name() (sqltext.Token, error) {
 	return r.next(), nil
 }
 
-// rest returns the source from the next token on, and its position.
+// rest returns the source from the next token to the last one, and its position.
 func (r *reader) rest() (string, int) {
 	from := r.peek().Pos
-	return r.source[from:], from
+	if r.peek().Kind == sqltext.End {
+		return "", from
+	}
+	return r.source[from:r.tokens[len(r.tokens)-2].End], from
 }
 
 // declarations reads name TYPE, name TYPE(table.column), ... up to the closing parenthesis.
@@ -306,8 +324,7 @@ func (c *creation) readMacro(r *reader) error {
 	if err := r.expect("AS"); err != nil {
 		return err
 	}
-	body, _ := r.rest()
-	c.macro.body = strings.TrimSpace(body)
+	c.macro.body, _ = r.rest()
 	return nil
 }
 

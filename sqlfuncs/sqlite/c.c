@@ -12,6 +12,7 @@ enum {
 	OK = 0, ERROR = 1, NOMEM = 7, ROW = 100, DONE = 101,
 	INTEGER = 1, REAL, TEXT, BLOB, NULL_,
 	CONFIG_MALLOC = 4, CONFIG_GETMALLOC, CONFIG_MEMSTATUS = 9,
+	DBCONFIG_FP_DIGITS = 1023,
 	OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000,
 	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_GE = 32, OP_NE = 68, OP_ISNOTNULL = 70, OP_ISNULL = 71, OP_IN = 255,
 	UTF8 = 1, UTF8_ZT = 16, DETERMINISTIC = 0x800, INNOCUOUS = 0x200000,
@@ -176,6 +177,7 @@ int tp_open(account *a, uint64_t handle, sqlite3 **to) {
 		sqlite3_drop_modules(*to, NULL);
 		rc = undefine(*to);
 	}
+	if (rc == OK) rc = sqlite3_db_config(*to, DBCONFIG_FP_DIGITS, FP_DIGITS, (int *)NULL);
 	if (rc == OK) rc = define_math(*to);
 	LEAVE();
 	return rc;
@@ -383,6 +385,10 @@ static void give(sqlite3_context *ctx, const cell *c) {
 		break;
 	case CELL_STATIC:
 		sqlite3_result_text64(ctx, p, c->n, NULL, UTF8_ZT);
+		break;
+	case CELL_JSON:
+		sqlite3_result_text64(ctx, c->n ? p : "", c->n, TRANSIENT, UTF8);
+		sqlite3_result_subtype(ctx, 'J');
 		break;
 	case CELL_POINTER:
 		sqlite3_result_pointer(ctx, p, (const char *)c->value, forget);

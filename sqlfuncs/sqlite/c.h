@@ -28,6 +28,7 @@ typedef struct sqlite3_vtab_cursor {
 #define SQLITE __attribute__((weak))
 SQLITE int sqlite3_initialize(void);
 SQLITE int sqlite3_config(int, ...);
+SQLITE int sqlite3_db_config(sqlite3 *, int, ...);
 SQLITE int sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
 SQLITE int sqlite3_close_v2(sqlite3 *);
 SQLITE int sqlite3_extended_result_codes(sqlite3 *, int);
@@ -71,6 +72,7 @@ SQLITE const unsigned char *sqlite3_value_text(sqlite3_value *);
 SQLITE const void *sqlite3_value_blob(sqlite3_value *);
 SQLITE int sqlite3_value_bytes(sqlite3_value *);
 SQLITE void *sqlite3_value_pointer(sqlite3_value *, const char *);
+SQLITE unsigned int sqlite3_value_subtype(sqlite3_value *);
 
 SQLITE void *sqlite3_user_data(sqlite3_context *);
 SQLITE void *sqlite3_aggregate_context(sqlite3_context *, int);
@@ -79,6 +81,7 @@ SQLITE void sqlite3_result_double(sqlite3_context *, double);
 SQLITE void sqlite3_result_text64(sqlite3_context *, const char *, uint64_t, void (*)(void *), unsigned char);
 SQLITE void sqlite3_result_blob64(sqlite3_context *, const void *, uint64_t, void (*)(void *));
 SQLITE void sqlite3_result_pointer(sqlite3_context *, void *, const char *, void (*)(void *));
+SQLITE void sqlite3_result_subtype(sqlite3_context *, unsigned int);
 SQLITE void sqlite3_result_error(sqlite3_context *, const char *, int);
 SQLITE void sqlite3_result_error_nomem(sqlite3_context *);
 
@@ -119,7 +122,7 @@ typedef struct {
 	uint64_t bytes, size; // address of room for the texts of all rows but the last, whose texts SQLite has
 } rows;
 
-enum { CELL_STATIC = 16, CELL_VALUE, CELL_POINTER, CELL_ERROR, CELL_NOMEM };
+enum { CELL_STATIC = 16, CELL_VALUE, CELL_POINTER, CELL_JSON, CELL_ERROR, CELL_NOMEM };
 
 // A column of a cursor's rows, whose values C reads in memory of Go's that is pinned.
 typedef struct {
@@ -171,6 +174,9 @@ typedef struct {
 	uint64_t handle;
 	cursor *kept; // closed cursors with plans that search, which a function's statement asks for again and again
 } table;
+
+// Reals become texts of so many digits, as in Trace Processor's SQLite.
+enum { FP_DIGITS = 15 };
 
 int tp_configure(void);
 int tp_open(account *, uint64_t handle, sqlite3 **);

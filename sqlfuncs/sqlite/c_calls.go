@@ -87,6 +87,9 @@ func (v Value) View() string {
 // Blob returns a copy of the bytes of a BLOB or of a text.
 func (v Value) Blob() []byte { return []byte(v.View()) }
 
+// JSON reports whether a text is known to be JSON, as what the functions of JSON return.
+func (v Value) JSON() bool { return C.sqlite3_value_subtype(v.p()) == jsonSubtype }
+
 // size is the number of bytes of a text or BLOB.
 func (v Value) size() int64 {
 	if t := v.Type(); t == TextOf || t == Blob {
@@ -148,6 +151,9 @@ func (c Context) copied(t C.int32_t, s string) {
 
 // Text makes the result a text, of which SQLite takes a copy.
 func (c Context) Text(s string) { c.copied(C.int32_t(TextOf), s) }
+
+// JSON makes the result a text that is known to be JSON.
+func (c Context) JSON(s string) { c.copied(C.CELL_JSON, s) }
 
 // Static makes the result a text of an arena that outlives the statement.
 func (c Context) Static(t Text) {

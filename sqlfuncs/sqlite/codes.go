@@ -45,8 +45,10 @@ type Flags int32
 
 // Flags of functions.
 const (
-	Deterministic Flags = 0x800   // the same arguments give the same result
-	DirectOnly    Flags = 0x80000 // not in views
+	Deterministic Flags = 0x800     // the same arguments give the same result
+	DirectOnly    Flags = 0x80000   // not in views
+	TakesJSON     Flags = 0x100000  // it asks for Value.JSON
+	GivesJSON     Flags = 0x1000000 // it calls Context.JSON
 
 	// Gathered lets an aggregate have rows of integers and NULL some at a time. It may not ask for their text, nor take pointers.
 	Gathered Flags = 1 << 30

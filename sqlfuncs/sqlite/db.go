@@ -21,6 +21,7 @@ type DB struct {
 	fail   error // the Go error behind the last error of a callback
 	memory *account
 
+	original  original
 	functions map[string]*callable // by name and number of arguments
 	authorize func(a Action, first, second string) bool
 	progress  func()
@@ -41,6 +42,9 @@ func Open() (*DB, error) {
 func (d *DB) Close() error {
 	if d == nil || d.closed() {
 		return nil
+	}
+	if err := d.original.close(); err != nil {
+		return err
 	}
 	if code := d.close(); code != codeOK {
 		return fmt.Errorf("closing SQLite: code %d", code)

@@ -45,6 +45,9 @@ func (v Value) Blob() []byte {
 	return append([]byte{}, address.Bytes(p, int(lib.Xsqlite3_value_bytes(v.tls, v.p)))...)
 }
 
+// JSON reports whether a text is known to be JSON, as what the functions of JSON return.
+func (v Value) JSON() bool { return lib.Xsqlite3_value_subtype(v.tls, v.p) == jsonSubtype }
+
 // size is the number of bytes of a text or BLOB.
 func (v Value) size() int64 {
 	if t := v.Type(); t == TextOf || t == Blob {
@@ -93,6 +96,12 @@ func (c Context) Text(s string) {
 	} else {
 		lib.Xsqlite3_result_error_nomem(c.tls, c.p)
 	}
+}
+
+// JSON makes the result a text that is known to be JSON.
+func (c Context) JSON(s string) {
+	c.Text(s)
+	lib.Xsqlite3_result_subtype(c.tls, c.p, jsonSubtype)
 }
 
 // Static makes the result a text of an arena that outlives the statement.

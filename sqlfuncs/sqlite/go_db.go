@@ -37,8 +37,19 @@ func (d *DB) open() int32 {
 	if code == codeOK {
 		lib.Xsqlite3_extended_result_codes(tls, d.p, 1)
 		lib.Xsqlite3_drop_modules(tls, d.p, 0)
+		code = limitDigits(tls, d.p)
 	}
 	return code
+}
+
+// digits are those of reals that become texts, as in Trace Processor's SQLite.
+const digits = 15
+
+func limitDigits(tls *libc.TLS, db uintptr) int32 {
+	const size = 2 * 8
+	list := tls.Alloc(size)
+	defer tls.Free(size)
+	return lib.Xsqlite3_db_config(tls, db, lib.SQLITE_DBCONFIG_FP_DIGITS, libc.VaList(list, int32(digits), uintptr(0)))
 }
 
 func (d *DB) closed() bool { return d.tls == nil }

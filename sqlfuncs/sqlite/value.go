@@ -75,6 +75,9 @@ func (c Context) Any(v any) {
 	}
 }
 
+// jsonSubtype marks texts of SQLite's functions that are JSON.
+const jsonSubtype = 'J'
+
 // handles are the Go values behind numbers that SQLite keeps.
 var handles handleTable
 

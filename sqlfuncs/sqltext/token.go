@@ -201,6 +201,28 @@ type Statement struct {
 	Pos  int    // byte offset in the source
 }
 
+// Paste appends SQL to SQL. A space keeps two tokens apart that would become one, or a comment.
+func Paste(b *strings.Builder, text string) {
+	if before := b.String(); before != "" && text != "" && merge(before[len(before)-1], text) {
+		b.WriteByte(' ')
+	}
+	b.WriteString(text)
+}
+
+// merge reports whether a token that ends with a byte and the first token of a text would become one.
+func merge(last byte, text string) bool {
+	c := text[0]
+	switch {
+	case IsWord(last):
+		return IsWord(c) || c == '\'' && last|0x20 == 'x' || c == '.' && len(text) > 1 && IsDigit(text[1])
+	case strings.IndexByte("'\"`", last) >= 0:
+		return c == last
+	case last == '-' || last == '/':
+		return c == '-' || c == '*' || c == '>'
+	}
+	return strings.IndexByte("|<>=!", last) >= 0 && strings.IndexByte("|<>=", c) >= 0
+}
+
 // Substitute replaces variables such as $name. Other variables stay.
 func Substitute(sql string, variables map[string]string) (string, error) {
 	tokens, err := Tokenize(sql)
@@ -211,26 +233,29 @@ func Substitute(sql string, variables map[string]string) (string, error) {
 	from := 0
 	for _, t := range tokens {
 		if value, ok := variables[strings.TrimPrefix(t.Text, "$")]; ok && t.Kind == Variable {
-			b.WriteString(sql[from:t.Pos] + value)
+			Paste(&b, sql[from:t.Pos])
+			Paste(&b, value)
 			from = t.End
 		}
 	}
-	return b.String() + sql[from:], nil
+	Paste(&b, sql[from:])
+	return b.String(), nil
 }
 
-// Split splits SQL, of Perfetto or DuckDB, at its semicolons. Empty statements are left out.
+// Split splits SQL, of Perfetto or DuckDB, at its semicolons. A statement ends behind its last token. Empty ones are left out.
 func Split(sql string) ([]Statement, error) {
 	var statements []Statement
-	from := -1
+	from, end := -1, 0
 	for i := 0; ; {
 		i = skipSpace(sql, i)
 		if i == len(sql) || sql[i] == ';' {
 			if i < len(sql) && from >= 0 && insideTrigger(sql[from:i]) {
 				i++
+				end = i
 				continue
 			}
 			if from >= 0 {
-				statements = append(statements, Statement{sql[from:i], from})
+				statements = append(statements, Statement{sql[from:end], from})
 			}
 			if i == len(sql) {
 				return statements, nil
@@ -251,6 +276,7 @@ func Split(sql string) ([]Statement, error) {
 		} else {
 			i++
 		}
+		end = i
 	}
 }
 

@@ -54,9 +54,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("Cache-Control", "no-cache")
 	head.Set("Content-Type", "application/x-protobuf")
+	if !paths[r.URL.Path] {
+		http.NotFound(w, r)
+		return
+	}
 	if r.Method != http.MethodPost && !readable(r) {
 		head.Set("Allow", "POST, OPTIONS")
 		http.Error(w, "the method must be POST", http.StatusMethodNotAllowed)
+		return
+	}
+	if most, limited := bodyLimits[r.URL.Path]; limited && r.ContentLength > most {
+		head.Set("Connection", "close") // the body is not read
+		http.Error(w, fmt.Sprintf("the body has more than %d bytes", most), http.StatusRequestEntityTooLarge)
 		return
 	}
 	r.Body = &patientBody{r.Body, http.NewResponseController(w)}
@@ -87,11 +96,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/export":
 		s.serveExport(w, r)
 	case "/enable_metatrace":
+		http.Error(w, "metatrace is not supported", http.StatusNotImplemented)
 	case "/disable_and_read_metatrace":
 		_, _ = w.Write(failure(pb.DisableAndReadMetatraceResult_Error, errUnsupported))
-	default:
-		http.NotFound(w, r)
 	}
+}
+
+// paths are those of calls.
+var paths = map[string]bool{
+	"/": true, "/status": true, "/websocket": true, "/rpc": true, "/query": true, "/parse": true, "/notify_eof": true,
+	"/restore_initial_tables": true, "/compute_metric": true, "/trace_summary": true, "/export": true,
+	"/enable_metatrace": true, "/disable_and_read_metatrace": true,
+}
+
+// bodyLimits are the most bytes of requests that are read as a whole.
+var bodyLimits = map[string]int64{
+	"/query": MaxQuery + queryOverhead, "/rpc": maxCall, "/compute_metric": maxCall, "/trace_summary": maxCall, "/export": maxCall,
 }
 
 // readable reports whether a request may be GET, which any web page can make a browser send. Perfetto's Python package, which

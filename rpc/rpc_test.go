@@ -157,6 +157,9 @@ func TestCalls(t *testing.T) {
 		{"GET", "/query", nil, http.StatusMethodNotAllowed, "POST"},
 		{"GET", "/", nil, http.StatusOK, "ui.perfetto.dev"},
 		{"POST", "/nothing", nil, http.StatusNotFound, ""},
+		{"GET", "/nothing", nil, http.StatusNotFound, ""},
+		{"POST", "/enable_metatrace", nil, http.StatusNotImplemented, "not supported"},
+		{"POST", "/query", make([]byte, rpc.MaxQuery+1<<12), http.StatusRequestEntityTooLarge, "more than"},
 	} {
 		status, body := request(t, test.method, url+test.path, test.body)
 		if status != test.status || !strings.Contains(body, test.want) {

@@ -67,6 +67,20 @@ func TestWrongSpecs(t *testing.T) {
 	}
 }
 
+// TestPlaceInSpec checks that errors in the text of a spec say where they are.
+func TestPlaceInSpec(t *testing.T) {
+	for text, want := range map[string]string{
+		"metric_spec {\n  id: \"a\"\n  value: 5 x\n}\n":  "line 3, column 10: invalid value for string type: 5",
+		"metric_spec {\n  id: \"a\"\n  valu: \"x\"\n}\n": "line 3, column 3: unknown field: valu",
+		"metric_spec {\n  id: \"a\"\n":                   "line 2, column 10: unexpected EOF",
+	} {
+		var s metrics.Summarizer
+		if err := s.AddText([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // Each spec that needs no file is one, and its metrics have an id that begins with its name.
 func TestBuiltin(t *testing.T) {
 	for _, name := range metrics.Builtin() {

@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/internal/perfetto"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -77,7 +79,25 @@ func (s *Summarizer) Add(spec []byte) error {
 }
 
 // AddText adds a TraceSummarySpec as text.
-func (s *Summarizer) AddText(spec []byte) error { return s.add(spec, prototext.Unmarshal) }
+func (s *Summarizer) AddText(spec []byte) error { return s.add(spec, readText) }
+
+// textPlace matches the place in an error of prototext.
+var textPlace = lazy.Regexp(`\(line (\d+):(\d+)\): `)
+
+// readText reads a message as text. Its error begins with line and column.
+func readText(text []byte, to proto.Message) error {
+	err := prototext.Unmarshal(text, to)
+	if err == nil {
+		return nil
+	}
+	message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
+	if m := textPlace().FindStringSubmatch(message); m != nil {
+		return fmt.Errorf("line %s, column %s: %s", m[1], m[2], strings.Replace(message, m[0], "", 1))
+	}
+	end := bytes.TrimRight(text, "\n")
+	column := 1 + utf8.RuneCount(end[bytes.LastIndexByte(end, '\n')+1:])
+	return fmt.Errorf("line %d, column %d: %s", 1+bytes.Count(end, []byte{'\n'}), column, message)
+}
 
 // AddEncoded adds an encoded TraceSummarySpec.
 func (s *Summarizer) AddEncoded(spec []byte) error { return s.add(spec, proto.Unmarshal) }

@@ -277,9 +277,9 @@ func (e *Engine) compile(sql string) (*sqlite.Stmt, string, error) {
 		if err := e.defineMetrics(); err != nil {
 			return nil, "", err
 		}
-		return e.db.Prepare(sql)
+		stmt, rest, err = e.db.Prepare(sql)
 	}
-	return stmt, rest, err
+	return stmt, rest, e.hinted(err)
 }
 
 // execute runs a statement of SQLite.

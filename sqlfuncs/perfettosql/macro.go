@@ -189,7 +189,7 @@ func (e *Engine) expandCall(call sqltext.Token, args []string) (string, error) {
 	}
 	m := e.macros[name]
 	if m == nil {
-		return "", sqltext.ErrorAt(call.Pos, "there is no macro %s", call.Text)
+		return "", e.noMacro(call)
 	}
 	if len(args) != len(m.parameters) {
 		return "", sqltext.ErrorAt(call.Pos, "macro %s has %d parameters, not %d", call.Text, len(m.parameters), len(args))

@@ -71,19 +71,22 @@ func placed(err error, statement, text string, pos int) error {
 		return err
 	}
 	if strings.HasSuffix(err.Error(), "at end of input") {
-		return &sqlError{err.Error(), text, pos + len(statement)}
+		return &sqlError{explained(err.Error(), statement), text, pos + len(statement)}
 	}
 	if message, ok := strings.CutPrefix(err.Error(), functionError); ok {
 		return &sqlError{message, text, -1}
 	}
 	if !duckDBPlace().MatchString(err.Error()) {
+		if message := explained(err.Error(), statement); message != err.Error() {
+			return &sqlError{message, text, -1}
+		}
 		return err
 	}
 	message, at := duckDBError(err, statement)
 	if at >= 0 {
 		at += pos
 	}
-	return &sqlError{message, text, at}
+	return &sqlError{explained(message, statement), text, at}
 }
 
 // functionError begins the errors of our own functions.

@@ -206,6 +206,14 @@ func (f *Frame) filter(s *selection, column int, op sqlite.Op, value sqlite.Valu
 		return nil
 	case sqlite.In:
 		return f.filterIn(s, v, value)
+	case sqlite.Like:
+		if t := value.Type(); v.kind != Text || t == sqlite.Null || t == sqlite.Blob {
+			s.clear()
+			return nil
+		}
+		matches := pattern.Like(value.Text(), 0)
+		f.filterTexts(s, v, func(text string) bool { return matches(text, func() bool { return false }) })
+		return nil
 	case sqlite.Glob:
 		if v.kind != Text || value.Type() == sqlite.Null {
 			s.clear()

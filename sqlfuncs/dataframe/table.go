@@ -130,12 +130,16 @@ func (t *frameTable) Best(x *sqlite.Index) error {
 	p := plan{limit: -1, offset: -1}
 	var uses []*use
 	limit, offset := bound{at: -1, value: -1}, bound{at: -1, value: -1}
-	unknown := false
+	unknown, constant := false, true
+	var likes []*use
 	for i, c := range x.Constraints {
 		if !c.Usable {
 			continue
 		}
 		op := c.Op
+		if _, ok := x.Constant(i); !ok && op != sqlite.IsNull && op != sqlite.IsNotNull {
+			constant = false
+		}
 		switch op {
 		case sqlite.LimitOp, sqlite.OffsetOp:
 			v, ok := x.Constant(i)
@@ -149,6 +153,12 @@ func (t *frameTable) Best(x *sqlite.Index) error {
 			}
 			continue
 		case sqlite.EQ, sqlite.NE, sqlite.LT, sqlite.LE, sqlite.GT, sqlite.GE, sqlite.IsNull, sqlite.IsNotNull, sqlite.Glob:
+		case sqlite.Like:
+			unknown = true
+			if c.Column >= 0 && t.Columns[c.Column].Kind == Text {
+				likes = append(likes, &use{filterBy: filterBy{c.Column, op}, at: i})
+			}
+			continue
 		default:
 			unknown = true
 			continue
@@ -194,6 +204,9 @@ func (t *frameTable) Best(x *sqlite.Index) error {
 	}
 	// Equality comes before what reads all rows that are left.
 	slices.SortStableFunc(uses, func(a, b *use) int { return a.reads() - b.reads() })
+	if constant { // else the table may be asked again and again, and C has LIKE
+		uses = append(uses, likes...)
+	}
 	for i, u := range uses {
 		p.filters = append(p.filters, u.filterBy)
 		x.Use(u.at, i, true)

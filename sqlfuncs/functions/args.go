@@ -42,9 +42,39 @@ func (a *argSets) value(row int) dataframe.Reader {
 	return a.ints
 }
 
+// under returns the arguments of a key by set.
+func (a *argSets) under(key string) *sqlite.Found {
+	f := &sqlite.Found{Vectors: [3]*sqlite.Vector{a.ints.Vector(), a.texts.Vector(), a.reals.Vector()}}
+	id, ok := a.pool.Find(key)
+	if !ok {
+		return f
+	}
+	a.Each(func(set int64, row int) {
+		if a.key.TextID(row) != id || len(f.Integers) > 0 && f.Integers[len(f.Integers)-1] == uint32(set) { // the first one counts
+			return
+		}
+		which := uint8(0)
+		switch a.kind.Text(row) {
+		case "string", "json":
+			which = 1
+		case "real":
+			which = 2
+		}
+		f.Integers, f.Rows, f.Which = append(f.Integers, uint32(set)), append(f.Rows, uint32(row)), append(f.Which, which)
+	})
+	return f
+}
+
 func defineArgs(d *define.Definer) {
 	load := define.Once(func() (*argSets, error) { return readArgs(d.Tables) })
-	d.Scalar("extract_arg", 2, func(c sqlite.Context, args []sqlite.Value) error {
+	find := func(key string) (*sqlite.Found, error) {
+		a, err := load()
+		if err != nil {
+			return nil, err
+		}
+		return a.under(key), nil
+	}
+	d.Do(d.DB.Lookup("extract_arg", find, func(c sqlite.Context, args []sqlite.Value) error {
 		switch args[0].Type() {
 		case sqlite.Null:
 			return nil
@@ -71,7 +101,7 @@ func defineArgs(d *define.Definer) {
 			}
 		}
 		return nil
-	})
+	}))
 	d.Scalar("__intrinsic_arg_set_to_json", 1, func(c sqlite.Context, args []sqlite.Value) error {
 		const name = "__intrinsic_arg_set_to_json"
 		switch args[0].Type() {

@@ -439,6 +439,20 @@ static int simple(const char *p, int n) {
 	return stars <= 2;
 }
 
+// simple_like is simple for a pattern of LIKE.
+static int simple_like(const char *p, int n) {
+	int signs = 0;
+	if (!p || n > 256) return 0;
+	for (int i = 0; i < n; i++) {
+		if (p[i] == '%') {
+			signs++;
+		} else if (!p[i] || (p[i] & 0x80) || p[i] == '_') {
+			return 0;
+		}
+	}
+	return signs <= 2;
+}
+
 // call_glob is GLOB for what cannot take long and is asked most. Go's can be interrupted.
 static void call_glob(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	if (sqlite3_value_type(argv[0]) == TEXT && sqlite3_value_type(argv[1]) == TEXT) {
@@ -471,9 +485,118 @@ static void call_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	sqlite3_result_int64(ctx, h);
 }
 
+// is_null says whether a column has no value in a row.
+static int is_null(const column *c, int64_t row) {
+	return c->nulls && ((const uint64_t *)c->nulls)[row >> 6] >> (row & 63) & 1;
+}
+
+// integer is the value of a column of integers.
+static int64_t integer(const column *c, int64_t row) {
+	switch (c->kind) {
+	case COLUMN_INT32:
+		return ((const int32_t *)c->data)[row];
+	case COLUMN_INT64:
+		return ((const int64_t *)c->data)[row];
+	}
+	return c->first + row;
+}
+
+typedef struct {
+	const char *p;
+	int64_t n;
+} text;
+
+enum { CHUNK_BITS = 8 }; // chunkBits in Go
+
+// text_at is the value of a column of texts.
+static const text *text_at(const column *c, int64_t row) {
+	uint32_t id = ((const uint32_t *)c->data)[row];
+	return ((const text *const *)c->texts)[id >> CHUNK_BITS] + (id & ((1 << CHUNK_BITS) - 1));
+}
+
+// give_value makes a column's value the result.
+static void give_value(sqlite3_context *ctx, const column *c, int64_t row) {
+	if (is_null(c, row)) return;
+	switch (c->kind) {
+	case COLUMN_FLOAT:
+		sqlite3_result_double(ctx, ((const double *)c->data)[row]);
+		break;
+	case COLUMN_TEXT: {
+		const text *t = text_at(c, row);
+		sqlite3_result_text64(ctx, t->p, t->n, NULL, UTF8_ZT);
+		break;
+	}
+	default:
+		sqlite3_result_int64(ctx, integer(c, row));
+	}
+}
+
+// known_row returns the place of an integer in a lookup, or -1.
+static int64_t known_row(lookup *l, uint32_t x) {
+	const uint32_t *of = (const uint32_t *)l->integers;
+	int64_t from = 0, to = l->n;
+	if (l->near < to) { // statements mostly ask in ascending order
+		if (of[l->near] == x) return l->near;
+		if (of[l->near] < x) {
+			int64_t step = 1;
+			from = l->near + 1;
+			while (from + step < to && of[from + step] < x) from += step, step *= 2;
+			if (from + step < to) to = from + step + 1;
+		} else {
+			to = l->near;
+		}
+	}
+	while (from < to) {
+		int64_t middle = from + (to - from) / 2;
+		if (of[middle] < x) {
+			from = middle + 1;
+		} else {
+			to = middle;
+		}
+	}
+	l->near = from;
+	return from < l->n && of[from] == x ? from : -1;
+}
+
+// call_lookup asks Go for what is known about a text when it sees for the second time that it is a constant.
+static void call_lookup(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	static char seen;
+	if (sqlite3_value_type(argv[0]) != INTEGER || sqlite3_value_type(argv[1]) != TEXT) {
+		call_scalar(ctx, argc, argv);
+		return;
+	}
+	lookup *l = sqlite3_get_auxdata(ctx, 1);
+	if (l == (lookup *)&seen) {
+		l = goLookup((uintptr_t)sqlite3_user_data(ctx), (char *)sqlite3_value_text(argv[1]), sqlite3_value_bytes(argv[1]));
+		if (l) sqlite3_set_auxdata(ctx, 1, l, NULL);
+	} else if (!l) {
+		sqlite3_set_auxdata(ctx, 1, &seen, NULL);
+	}
+	if (!l || l == (lookup *)&seen) {
+		call_scalar(ctx, argc, argv);
+		return;
+	}
+	int64_t at = known_row(l, (uint32_t)sqlite3_value_int64(argv[0]));
+	if (at >= 0) give_value(ctx, &l->columns[((const uint8_t *)l->which)[at]], ((const uint32_t *)l->rows)[at]);
+}
+
+// call_like is LIKE for what cannot take long. Go's can be interrupted.
+static void call_like(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	if (sqlite3_value_type(argv[0]) == TEXT && sqlite3_value_type(argv[1]) == TEXT) {
+		const char *pattern = (const char *)sqlite3_value_text(argv[0]), *of = (const char *)sqlite3_value_text(argv[1]);
+		int n = sqlite3_value_bytes(argv[1]);
+		if (simple_like(pattern, sqlite3_value_bytes(argv[0])) && of && n < 1024 && !memchr(of, 0, n)) {
+			sqlite3_result_int64(ctx, sqlite3_strlike(pattern, of, 0) == 0);
+			return;
+		}
+	}
+	call_scalar(ctx, argc, argv);
+}
+
 // quick returns what computes a function in C as far as it can, or calls Go.
 static callback quick(const char *name, int args) {
 	if (args == 2 && !strcmp(name, "glob")) return call_glob;
+	if (args == 2 && !strcmp(name, "like")) return call_like;
 	return args == -1 && !strcmp(name, "hash") ? call_hash : call_scalar;
 }
 
@@ -573,6 +696,9 @@ int tp_define(account *a, sqlite3 *db, const char *name, int args, int flags, ui
 		break;
 	case DEFINE_SCALAR:
 		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, quick(name, args), NULL, NULL, forget);
+		break;
+	case DEFINE_LOOKUP:
+		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, call_lookup, NULL, NULL, forget);
 		break;
 	case DEFINE_AGGREGATE:
 	case DEFINE_GATHERED:
@@ -739,35 +865,6 @@ static void search(cursor *c, int64_t x) {
 	if (c->op == OP_EQ || c->op == OP_LE || c->op == OP_LT) c->near = c->end = find(c, x, c->op != OP_LT);
 }
 
-// is_null says whether a column has no value in a row.
-static int is_null(const column *c, int64_t row) {
-	return c->nulls && ((const uint64_t *)c->nulls)[row >> 6] >> (row & 63) & 1;
-}
-
-// integer is the value of a column of integers.
-static int64_t integer(const column *c, int64_t row) {
-	switch (c->kind) {
-	case COLUMN_INT32:
-		return ((const int32_t *)c->data)[row];
-	case COLUMN_INT64:
-		return ((const int64_t *)c->data)[row];
-	}
-	return c->first + row;
-}
-
-typedef struct {
-	const char *p;
-	int64_t n;
-} text;
-
-enum { CHUNK_BITS = 8 }; // chunkBits in Go
-
-// text_at is the value of a column of texts.
-static const text *text_at(const column *c, int64_t row) {
-	uint32_t id = ((const uint32_t *)c->data)[row];
-	return ((const text *const *)c->texts)[id >> CHUNK_BITS] + (id & ((1 << CHUNK_BITS) - 1));
-}
-
 // An operand is what a test compares with.
 typedef struct {
 	int64_t x;
@@ -921,20 +1018,7 @@ static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 		give(ctx, &col->cell);
 		return OK;
 	}
-	int64_t row = c->list ? ((const uint32_t *)c->list)[c->at] : c->at;
-	if (is_null(col, row)) return OK;
-	switch (col->kind) {
-	case COLUMN_FLOAT:
-		sqlite3_result_double(ctx, ((const double *)col->data)[row]);
-		break;
-	case COLUMN_TEXT: {
-		const text *t = text_at(col, row);
-		sqlite3_result_text64(ctx, t->p, t->n, NULL, UTF8_ZT);
-		break;
-	}
-	default:
-		sqlite3_result_int64(ctx, integer(col, row));
-	}
+	give_value(ctx, col, c->list ? ((const uint32_t *)c->list)[c->at] : c->at);
 	return OK;
 }
 

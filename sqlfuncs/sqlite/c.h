@@ -75,6 +75,9 @@ SQLITE void *sqlite3_value_pointer(sqlite3_value *, const char *);
 SQLITE unsigned int sqlite3_value_subtype(sqlite3_value *);
 
 SQLITE void *sqlite3_user_data(sqlite3_context *);
+SQLITE void *sqlite3_get_auxdata(sqlite3_context *, int);
+SQLITE void sqlite3_set_auxdata(sqlite3_context *, int, void *, void (*)(void *));
+SQLITE int sqlite3_strlike(const char *, const char *, unsigned int);
 SQLITE void *sqlite3_aggregate_context(sqlite3_context *, int);
 SQLITE void sqlite3_result_int64(sqlite3_context *, int64_t);
 SQLITE void sqlite3_result_double(sqlite3_context *, double);
@@ -136,6 +139,14 @@ typedef struct {
 
 enum { COLUMN_UNKNOWN, COLUMN_CELL, COLUMN_SEQUENCE, COLUMN_INT32, COLUMN_INT64, COLUMN_FLOAT, COLUMN_TEXT };
 
+// What a Lookup has found: for integers in ascending order, the row of one of the columns.
+typedef struct {
+	uint64_t integers, rows, which; // addresses of arrays
+	int64_t n;
+	int64_t near; // where the last search ended
+	column columns[3];
+} lookup;
+
 // A test of a column's value.
 typedef struct {
 	column column;
@@ -195,7 +206,7 @@ int tp_bind_pointer(sqlite3_stmt *, int i, uint64_t handle, const char *kind);
 void *tp_malloc(account *, uint64_t);
 
 int tp_define(account *, sqlite3 *, const char *name, int args, int flags, uint64_t handle, int what);
-enum { DEFINE_NOTHING, DEFINE_SCALAR, DEFINE_AGGREGATE, DEFINE_GATHERED, DEFINE_WINDOW };
+enum { DEFINE_NOTHING, DEFINE_SCALAR, DEFINE_AGGREGATE, DEFINE_GATHERED, DEFINE_WINDOW, DEFINE_LOOKUP };
 int tp_define_module(account *, sqlite3 *, const char *name, uint64_t handle, int created);
 char *tp_message(const char *text, size_t n);
 int tp_next_in(cell *list, cell *item, int first);

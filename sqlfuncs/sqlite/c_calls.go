@@ -236,6 +236,51 @@ func goScalar(function C.uint64_t, argc C.int, args, result *C.cell) {
 	f.db.leave()
 }
 
+// lookups are what a Lookup has found, where C reads it.
+type lookups struct {
+	known map[string]*C.lookup // nil under a text of which C can read nothing
+	pins  runtime.Pinner
+}
+
+func (l *lookups) free() {
+	for _, p := range l.known {
+		C.free(unsafe.Pointer(p))
+	}
+	l.known = nil
+	l.pins.Unpin()
+}
+
+//export goLookup
+func goLookup(function C.uint64_t, text *C.char, n C.int) *C.lookup {
+	f := handles.get(uintptr(function)).(*callable)
+	key := C.GoStringN(text, n)
+	p, known := f.lookups.known[key]
+	if known {
+		return p
+	}
+	found, err := f.find(key) // f's scalar has the error
+	if found != nil && err == nil && f.db.Reserve(found.bytes()) == nil {
+		p = f.lookups.add(found)
+	}
+	if f.lookups.known == nil {
+		f.lookups.known = map[string]*C.lookup{}
+	}
+	f.lookups.known[key] = p
+	return p
+}
+
+func (l *lookups) add(found *Found) *C.lookup {
+	p := (*C.lookup)(C.calloc(1, C.sizeof_lookup))
+	p.n = C.int64_t(len(found.Integers))
+	p.integers = pinned(&l.pins, found.Integers)
+	p.rows = pinned(&l.pins, found.Rows)
+	p.which = pinned(&l.pins, found.Which)
+	for i, v := range found.Vectors {
+		describe(&l.pins, &p.columns[i], v)
+	}
+	return p
+}
+
 //export goStep
 func goStep(function, group C.uint64_t, rows, argc C.int, args, result *C.cell) C.uint64_t {
 	f, c, a := called(function, rows*argc, args, result)
@@ -276,6 +321,8 @@ func (d *DB) define(name string, args int, f *callable) int32 {
 			what = C.DEFINE_WINDOW
 		case f.begin != nil:
 			what = C.DEFINE_AGGREGATE
+		case f.find != nil:
+			what = C.DEFINE_LOOKUP
 		default:
 			what = C.DEFINE_SCALAR
 		}
@@ -451,13 +498,13 @@ func goFilter(c *C.cursor, number C.int, plan *C.char, argc C.int, args *C.cell)
 // showSearch tells C how to search.
 func (r *reader) showSearch() {
 	s, c := r.search, r.c
-	r.describe(&c.search, s.Vector)
+	describe(&r.pins, &c.search, s.Vector)
 	c.op, c.rows, c.order, c.limited = C.int64_t(s.Op), C.int64_t(s.Rows), 0, 0
 	if s.Limited {
 		c.limited = 1
 	}
 	if s.Order != nil {
-		c.rows, c.order = C.int64_t(len(s.Order)), r.pinned(unsafe.Pointer(unsafe.SliceData(s.Order)))
+		c.rows, c.order = C.int64_t(len(s.Order)), pinned(&r.pins, s.Order)
 	}
 	if n := len(s.Tests); n != int(c.tested) {
 		C.free(address.Pointer(uintptr(c.tests)))
@@ -466,7 +513,7 @@ func (r *reader) showSearch() {
 	for i, t := range s.Tests {
 		to := &unsafe.Slice((*C.test)(address.Pointer(uintptr(c.tests))), len(s.Tests))[i]
 		to.op = C.int32_t(t.Op)
-		r.describe(&to.column, t.Vector)
+		describe(&r.pins, &to.column, t.Vector)
 	}
 }
 
@@ -577,7 +624,7 @@ func goColumn(c *C.cursor, i C.int) C.int {
 				return r.failed(err)
 			}
 			if v != nil {
-				r.describe(to, v)
+				describe(&r.pins, to, v)
 				return codeOK
 			}
 		}
@@ -603,28 +650,31 @@ func (r *reader) read(i C.int) error {
 	return err
 }
 
-// pinned returns the address of memory that stays there until the cursor is closed.
-func (r *reader) pinned(p unsafe.Pointer) C.uint64_t {
-	r.pins.Pin(p)
-	return C.uint64_t(uintptr(p))
+// pinned returns the address of memory that stays there until it is unpinned.
+func pinned[T any](pins *runtime.Pinner, of []T) C.uint64_t {
+	if len(of) == 0 {
+		return 0
+	}
+	pins.Pin(&of[0])
+	return C.uint64_t(uintptr(unsafe.Pointer(&of[0])))
 }
 
 // describe tells C where the values of a column are.
-func (r *reader) describe(to *C.column, v *Vector) {
+func describe(pins *runtime.Pinner, to *C.column, v *Vector) {
 	*to = C.column{kind: C.COLUMN_SEQUENCE, first: C.int64_t(v.First)}
 	switch {
 	case v.Int32 != nil:
-		to.kind, to.data = C.COLUMN_INT32, r.pinned(unsafe.Pointer(unsafe.SliceData(v.Int32)))
+		to.kind, to.data = C.COLUMN_INT32, pinned(pins, v.Int32)
 	case v.Int64 != nil:
-		to.kind, to.data = C.COLUMN_INT64, r.pinned(unsafe.Pointer(unsafe.SliceData(v.Int64)))
+		to.kind, to.data = C.COLUMN_INT64, pinned(pins, v.Int64)
 	case v.Float != nil:
-		to.kind, to.data = C.COLUMN_FLOAT, r.pinned(unsafe.Pointer(unsafe.SliceData(v.Float)))
+		to.kind, to.data = C.COLUMN_FLOAT, pinned(pins, v.Float)
 	case v.IDs != nil:
-		to.kind, to.data = C.COLUMN_TEXT, r.pinned(unsafe.Pointer(unsafe.SliceData(v.IDs)))
+		to.kind, to.data = C.COLUMN_TEXT, pinned(pins, v.IDs)
 		to.texts = C.uint64_t(v.Texts.table.Load())
 	}
 	if v.Nulls != nil {
-		to.nulls = r.pinned(unsafe.Pointer(unsafe.SliceData(v.Nulls)))
+		to.nulls = pinned(pins, v.Nulls)
 	}
 }
 

@@ -82,7 +82,11 @@ func (d *DB) watchProgress(instructions int32) {
 func goProgress(handle C.uint64_t) { handles.get(uintptr(handle)).(*DB).progress() }
 
 //export goForget
-func goForget(handle C.uint64_t) { handles.remove(uintptr(handle)) }
+func goForget(handle C.uint64_t) {
+	if f, ok := handles.remove(uintptr(handle)).(*callable); ok {
+		f.lookups.free()
+	}
+}
 
 // last returns the message of the last call that has failed, and the place of the fault.
 func (d *DB) last() (message string, offset int, ok bool) {

@@ -28,6 +28,8 @@ type Window interface {
 type callable struct {
 	db     *DB
 	scalar Scalar
+	find   func(text string) (*Found, error) // of a Lookup
+	lookups
 	flags  Flags
 	begin  func() Aggregate
 	window bool

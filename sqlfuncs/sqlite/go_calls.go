@@ -149,6 +149,9 @@ var freeFunction = function(lib.Xsqlite3_free)
 
 var forget = function(func(_ *libc.TLS, id uintptr) { handles.remove(id) })
 
+// lookups are of the other build: a call of Go costs nothing here.
+type lookups struct{}
+
 // called returns the function of a call, and its arguments until release.
 func called(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) (*callable, Context, []Value) {
 	f := (*callable)(address.Pointer(lib.Xsqlite3_user_data(tls, ctx)))

@@ -38,6 +38,14 @@ func (s *Sets) Row(i int) int {
 	return i
 }
 
+// Each calls f with the rows of all sets, in the order of sets.
+func (s *Sets) Each(f func(set int64, row int)) {
+	for i := range s.rows {
+		row := s.Row(i)
+		f(s.set.Int(row), row)
+	}
+}
+
 // Find sets from and to to the places of a set. Statements mostly ask for sets in ascending order.
 func (s *Sets) Find(set int64) {
 	if set == s.last {

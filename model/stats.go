@@ -104,6 +104,7 @@ const (
 	StatJSONLargeInteger
 	StatJSONTrailingComma
 	StatSystingParseErrors
+	StatFtraceEventsLost
 )
 
 var ownStats = [...]statInfo{
@@ -159,6 +160,7 @@ var ownStats = [...]statInfo{
 	StatJSONLargeInteger - firstOwnStat:          {"json_large_integer", false, Notice, FromAnalysis, "Events and args of JSON traces with integers that do not fit in 64 bits with their sign. In args they are the nearest real numbers."},
 	StatJSONTrailingComma - firstOwnStat:         {"json_trailing_comma", false, Notice, FromAnalysis, "Arrays and objects of JSON traces with a comma after the last element."},
 	StatSystingParseErrors - firstOwnStat:        {"systing_parse_errors", false, DataLoss, FromAnalysis, "Rows of systing's tables that cannot be read, and values that refer to missing rows."},
+	StatFtraceEventsLost - firstOwnStat:          {"ftrace_events_lost", true, DataLoss, FromTrace, "Events of a CPU that the kernel overwrote before the recorder read them, where the trace says how many."},
 }
 
 func (s Stat) info() statInfo {

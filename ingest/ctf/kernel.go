@@ -205,13 +205,19 @@ func (k *kernel) handlerOf(name string) handler {
 }
 
 var kernelHandlers = map[string]handler{
-	"sched_switch":                  func(p *parser, e *current) { p.kernel.run(max(e.cpu, 0), p.event.Int("next_pid"), e.ts) },
+	"sched_switch":                  runNext,
 	"sched_wakeup":                  wakeup,
 	"sched_wakeup_new":              wakeup,
 	"sched_process_fork":            fork,
 	"sched_process_exec":            exec,
 	"lttng_statedump_process_state": processState,
 	"exit_syscall":                  syscall(0, false), // LTTng before 2.6
+}
+
+func runNext(p *parser, e *current) {
+	if p.event.Has("next_pid") {
+		p.kernel.run(max(e.cpu, 0), p.event.Int("next_pid"), e.ts)
+	}
 }
 
 // syscall returns the handler of a system call, or of its end. An end without a name is of any call.

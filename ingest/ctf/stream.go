@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/internal/handoff"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -424,7 +425,7 @@ func signed(n uint64, ok bool) int64 {
 }
 
 // maxCPUs is more CPUs than a machine has; a larger number means damage.
-const maxCPUs = 4096
+const maxCPUs = ftrace.MaxCPUs
 
 // align is the alignment of an event.
 func (c *streamClass) align() int {

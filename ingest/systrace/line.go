@@ -3,11 +3,11 @@ package systrace
 import (
 	"bytes"
 	"math"
-	"strconv"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 )
 
-// maxCPUs is more CPUs than a machine has; a larger number means damage.
-const maxCPUs = 1024
+const maxCPUs = ftrace.MaxCPUs
 
 // line is a parsed line of a trace. Its texts point into the line.
 type line struct {
@@ -44,26 +44,56 @@ func (l *line) parseFrom(b []byte) bool {
 		return false
 	}
 	l.pid = uint32(pid)
-	if b, ok = l.parseTGID(skipSpace(b)); !ok {
+	b = skipSpace(b)
+	bracket, ok := l.parseTGID(b)
+	cpu, rest, hasCPU := number(bracket)
+	switch {
+	case !ok:
+		// Without brackets, as trace-cmd report -l writes it: 3d..2. 1.000000: name: fields
+		if cpu, rest, hasCPU = number(b); !hasCPU || len(rest) == 0 || bytes.IndexByte(latencyFlags, rest[0]) < 0 {
+			return false
+		}
+		l.inTGID = false
+	case !hasCPU || len(rest) == 0 || rest[0] != ']':
 		return false
+	default:
+		rest = rest[1:]
 	}
-	cpu, b, ok := number(b)
-	if !ok || cpu >= maxCPUs || len(b) == 0 || b[0] != ']' {
+	if cpu >= maxCPUs {
 		return false
 	}
 	l.cpu = uint16(cpu)
-	if l.ts, b, ok = timestamp(skipFlags(skipSpace(b[1:]))); !ok || len(b) == 0 || !isSpace(b[0]) {
+	if l.ts, b, ok = timestamp(skipFlags(skipSpace(rest))); !ok || len(b) == 0 || !isSpace(b[0]) {
 		return false
 	}
-	b = skipSpace(b)
+	return l.parseEvent(skipSpace(b))
+}
+
+// latencyFlags are the letters of the first flag: whether interrupts or bottom halves are off.
+var latencyFlags = []byte(".dDbX")
+
+// parseEvent reads what follows the time: an event and its fields, the head of a stack, or a function and its caller.
+func (l *line) parseEvent(b []byte) bool {
 	name := b[:wordLen(b)]
 	end := bytes.LastIndexByte(name, ':')
-	if end <= 0 {
+	switch {
+	case end > 0:
+		l.event, l.args = b[:end], bytes.TrimSpace(b[end+1:])
+	case bytes.HasPrefix(b, kernelStack), bytes.HasPrefix(b, userStack):
+		l.event, l.args = stackEvent, nil
+	case len(name) > 0 && bytes.HasPrefix(b[len(name):], caller):
+		l.event, l.args = functionEvent, nil
+	default:
 		return false
 	}
-	l.event, l.args = b[:end], bytes.TrimSpace(b[end+1:])
 	return true
 }
+
+// What the kernel writes for stacks of events and by its function tracer, and names for them.
+var (
+	kernelStack, userStack, caller = []byte("<stack trace>"), []byte("<user stack trace>"), []byte(" <-")
+	stackEvent, functionEvent      = []byte("stack trace"), []byte("function")
+)
 
 // parseTGID reads the process, up to the bracket before the CPU. An unknown
 // process is written as dashes.
@@ -104,39 +134,28 @@ func skipFlags(b []byte) []byte {
 	return b
 }
 
-// maxExact is the largest number up to which doubles represent all integers
-// exactly.
-const maxExact = 1 << 53
+const nsPerSecond = 1_000_000_000
 
-var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
-
-// timestamp reads seconds and a colon. The result, in ns, is the nearest double of
-// the seconds times 1e9, truncated to an integer. This is Trace Processor's value,
-// which is often 1 ns less than the text says.
+// timestamp reads seconds and a colon. The result is in ns. Digits beyond those are rounded.
 func timestamp(b []byte) (int64, []byte, bool) {
-	whole, rest, ok := number(b)
-	if !ok || len(rest) == 0 || rest[0] != '.' {
+	seconds, rest, ok := number(b)
+	if !ok || seconds >= math.MaxInt64/nsPerSecond || len(rest) == 0 || rest[0] != '.' {
 		return 0, nil, false
 	}
+	ns := int64(seconds) * nsPerSecond
 	decimals := 0
-	n := whole
-	for rest = rest[1:]; decimals < len(rest) && isDigit(rest[decimals]); decimals++ {
-		if n < maxExact {
-			n = n*10 + uint64(rest[decimals]-'0')
+	rest = rest[1:]
+	for unit := int64(nsPerSecond); decimals < len(rest) && isDigit(rest[decimals]); decimals++ {
+		if unit /= 10; unit > 0 {
+			ns += unit * int64(rest[decimals]-'0')
+		} else if decimals == 9 && rest[decimals] >= '5' {
+			ns++
 		}
 	}
 	if decimals == 0 || decimals == len(rest) || rest[decimals] != ':' {
 		return 0, nil, false
 	}
-	rest = rest[decimals+1:]
-	var seconds float64
-	if n < maxExact && decimals < len(powersOfTen) {
-		seconds = float64(n) / powersOfTen[decimals]
-	} else {
-		seconds, _ = strconv.ParseFloat(string(b[:len(b)-len(rest)-1]), 64)
-	}
-	ns := seconds * 1e9
-	return int64(ns), rest, ns < math.MaxInt64
+	return ns, rest[decimals+1:], true
 }
 
 // number reads the digits at the start of b. It returns false if there are none,

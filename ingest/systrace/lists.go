@@ -43,6 +43,7 @@ func (r *reader) listed(text []byte) {
 		if pid, tid, ok := r.ids(columns[1], columns[2]); ok {
 			utid := r.Machine.ThreadOf(tid, pid)
 			r.Machine.SetThreadName(utid, r.Store.Strings.InternBytes(command), model.ThreadNameOther)
+			r.Machine.List(tid)
 		}
 	}
 }
@@ -54,6 +55,7 @@ func (r *reader) process(pid, parentPID int64, name []byte) {
 		r.File.LogAt(model.StatProcessTrackerParentPIDChanged, r.offset, nil)
 	}
 	r.Machine.SetProcessName(upid, r.Store.Strings.InternBytes(name), model.ProcessNameSystem)
+	r.Machine.List(pid)
 }
 
 func isHeader(columns [][]byte, names ...string) bool {

@@ -16,6 +16,7 @@ package systrace
 import (
 	"bufio"
 	"bytes"
+	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
@@ -61,10 +62,12 @@ const (
 type reader struct {
 	*tokenizer
 	page    bool
+	escaped bool // the trace is a string of JavaScript, whose lines end with \n\
 	section section
 	offset  int64 // of the line, bytes from the start of the input
 	events  int   // number of events and list entries read
 	failed  int64 // offset of the first line that is not an event, or None
+	why     string
 	skipped int64 // bytes before the first line that is read
 }
 
@@ -72,7 +75,7 @@ func read(in *format.Input) error {
 	if !in.Part {
 		in.UseClock(model.ClockMonotonic)
 	}
-	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None}
+	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None, why: "no line is an ftrace event"}
 	text := bufio.NewReaderSize(in, sniffBytes)
 	head, _ := text.Peek(sniffBytes) // the reader returns an error again later
 	if len(head) > 0 {
@@ -92,7 +95,7 @@ func read(in *format.Input) error {
 	l := lines.NewReader(text)
 	for l.Next() {
 		r.offset = r.skipped + l.Offset()
-		if err := r.line(bytes.TrimSuffix(l.Bytes(), []byte("\r"))); err != nil {
+		if err := r.line(r.unescape(bytes.TrimSuffix(l.Bytes(), []byte("\r")))); err != nil {
 			return err
 		}
 	}
@@ -106,7 +109,7 @@ func read(in *format.Input) error {
 	case in.Part || r.events > 0:
 		return nil
 	case r.failed != model.None:
-		return format.Errorf(format.ErrCorrupt, r.failed, "no line is an ftrace event")
+		return format.Errorf(format.ErrCorrupt, r.failed, "%s", r.why)
 	case r.page:
 		return format.Errorf(format.ErrUnsupported, -1, "an HTML page without a systrace trace")
 	}
@@ -115,6 +118,9 @@ func read(in *format.Input) error {
 
 var (
 	dataStart    = []byte(`<script class="trace-data" type="application/text">`)
+	stringStart  = []byte(`var linuxPerfData = "\`) // of old pages
+	stringEnd    = []byte(`";`)
+	lineEnd      = []byte(`\n\`)
 	dataEnd      = []byte(`</script>`)
 	columnNames  = []byte("TASK-PID")
 	processDump  = []byte("PROCESS DUMP")
@@ -122,8 +128,17 @@ var (
 	headerStarts = [][]byte{[]byte("cpus="), []byte("version = ")} // trace-cmd writes these
 )
 
+// unescape removes the line end that systrace wrote into the lines of a string in a page. It escaped nothing else.
+func (r *reader) unescape(text []byte) []byte {
+	if rest, ok := bytes.CutSuffix(text, lineEnd); ok && r.section == inTrace && (r.escaped || r.events == 0) {
+		r.escaped = true
+		return rest
+	}
+	return text
+}
+
 func (r *reader) line(text []byte) error {
-	if r.page && r.section != inPage && bytes.Contains(text, dataEnd) {
+	if r.page && r.section != inPage && (bytes.Contains(text, dataEnd) || r.escaped && bytes.HasSuffix(text, stringEnd)) {
 		switch r.section {
 		case inData:
 			r.File.Unread(model.StatUnreadFact, model.None, "unknown section").AddAt(r.offset)
@@ -135,8 +150,11 @@ func (r *reader) line(text []byte) error {
 	}
 	switch r.section {
 	case inPage:
-		if bytes.Contains(text, dataStart) {
-			r.section = inData
+		switch {
+		case bytes.Contains(text, dataStart):
+			r.section, r.escaped = inData, false
+		case bytes.HasSuffix(text, stringStart):
+			r.section = inTrace
 		}
 	case inData:
 		switch {
@@ -168,6 +186,9 @@ func (r *reader) event(text []byte) error {
 		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
 		if r.failed == model.None {
 			r.failed = r.offset
+			if hint := hintOf(text); hint != "" {
+				r.why = hint
+			}
 		}
 	}
 	return err
@@ -184,15 +205,45 @@ func (r *reader) notice(text []byte) bool {
 	if cpu, ok := bytes.CutPrefix(text, []byte("CPU ")); ok {
 		return bytes.HasSuffix(cpu, []byte(" is empty"))
 	}
-	// CPU:3 [LOST 12 EVENTS], or CPU:3 [12 EVENTS DROPPED] from trace-cmd
+	if bytes.HasPrefix(skipSpace(text), []byte("=> ")) {
+		return true // a frame of a stack, which is counted as a whole
+	}
+	return r.lost(text)
+}
+
+// lost reads CPU:3 [LOST 12 EVENTS], or CPU:3 [12 EVENTS DROPPED] from trace-cmd. Both leave the number out if it is not known.
+func (r *reader) lost(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, []byte("CPU:"))
 	if !ok {
 		return false
 	}
 	cpu, rest, ok := number(rest)
-	if ok = ok && cpu < maxCPUs && bytes.HasPrefix(rest, []byte(" [")); ok {
-		r.File.SetStat(model.StatFtraceCPUHasDataLoss, int64(cpu), 1)
-		r.events++
+	rest, opens := bytes.CutPrefix(rest, []byte(" ["))
+	if !ok || !opens || cpu >= maxCPUs {
+		return false
 	}
-	return ok
+	r.File.SetStat(model.StatFtraceCPUHasDataLoss, int64(cpu), 1)
+	if n, _, ok := number(bytes.TrimPrefix(rest, []byte("LOST "))); ok && n <= math.MaxInt64 {
+		r.File.Add(model.StatFtraceEventsLost, int64(cpu), int64(n))
+	}
+	r.events++
+	return true
+}
+
+// hintOf says what to record instead, if a line has a time that is not on a clock.
+func hintOf(text []byte) string {
+	_, text, found := bytes.Cut(text, []byte("-"))
+	time, _, colon := bytes.Cut(text, []byte(": "))
+	time = bytes.TrimRight(time, " $@*#!+")
+	at := bytes.LastIndexByte(time, ' ')
+	_, unit, ok := number(time[at+1:])
+	switch {
+	case !found || !colon || !ok || at < 0:
+		return ""
+	case len(unit) == 0:
+		return "times that count events or cycles, as of trace_clock counter or x86-tsc; record with trace_clock mono or boot"
+	case string(unit) == "us":
+		return "times from the start of the buffer, as of the option latency-format; record without it"
+	}
+	return ""
 }

@@ -205,23 +205,29 @@ func TestOtherLines(t *testing.T) {
 	event := "a-1 [000] .... 1.000000: tracing_mark_write: I|1|x"
 	for text, want := range map[string][]string{
 		"# tracer: nop\n\n" + event + "\n##### CPU 1 buffer started ####\n": nil,
-		"cpus=8\n" + event + "\n":                                                                nil,
-		"version = 6\nCPU 0 is empty\ncpus=6\n" + event + "\n":                                   nil,
-		"capturing trace... done\nTRACE:\n" + event + "\n":                                       nil,
-		" " + event + "\r\n":                                                                     nil,
-		"cpus=8\n" + event + "\nCPU:3 [LOST 12 EVENTS]\nCPU:4 [7 EVENTS DROPPED]\n":              {"ftrace_cpu_has_data_loss|3|1", "ftrace_cpu_has_data_loss|4|1"},
-		"cpus=8\n" + event + "\nCPU:99999999999 [LOST 1 EVENTS]\nCPU:1 [":                        {"systrace_parse_failure|NULL|1", "truncated_input|NULL|1"},
-		"cpus=8\n" + event + "\n\x00\xff\xfe-1 [000] \x01\n" + event[:30] + "\n":                 {"systrace_parse_failure|NULL|2"},
-		"cpus=8\n" + event + "\n" + event:                                                        {"truncated_input|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=18446744073709551616 cpu_id=0\n":  {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=4294967296 cpu_id=0\n":            {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=1x cpu_id=0\n":                    {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state= cpu_id\n":                        {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle:\n":                                      {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: cdev_update: type==a= target=0x10 target=x =\n":   nil,
-		"cpus=8\n" + event + "\na-1 [000] 1.1: task_newtask: pid=1 comm=a clone_flags=xyz\n":     {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: task_rename: pid=-2147483649 newcomm=a\n":         {"systrace_parse_failure|NULL|1"},
-		"cpus=8\n" + event + "\na-1 [000] 1.1: workqueue_execute_start: work struct 0: func x\n": {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\n":                                                                         nil,
+		"version = 6\nCPU 0 is empty\ncpus=6\n" + event + "\n":                                            nil,
+		"capturing trace... done\nTRACE:\n" + event + "\n":                                                nil,
+		" " + event + "\r\n":                                                                              nil,
+		"cpus=8\n" + event + "\nCPU:3 [LOST 12 EVENTS]\nCPU:4 [7 EVENTS DROPPED]\n":                       {"ftrace_cpu_has_data_loss|3|1", "ftrace_cpu_has_data_loss|4|1", "ftrace_events_lost|3|12", "ftrace_events_lost|4|7"},
+		"cpus=8\n" + event + "\nCPU:3 [LOST 25 EVENTS]\nCPU:3 [LOST 2 EVENTS]\n":                          {"ftrace_cpu_has_data_loss|3|1", "ftrace_events_lost|3|27"},
+		"cpus=8\n" + event + "\nCPU:3 [LOST EVENTS]\nCPU:1024 [EVENTS DROPPED]\n":                         {"ftrace_cpu_has_data_loss|3|1", "ftrace_cpu_has_data_loss|1024|1"},
+		"cpus=8\n" + event + "\na-1 [000] .... 1.000001: <stack trace>\n => schedule\n => do_nanosleep\n": {"unread_event|0|1"},
+		"cpus=8\n" + event + "\na-1 [000] .... 1.000001: path_put <-path_walk\n":                          {"unread_event|0|1"},
+		"cpus=8\na-1 [000] .... 1.000000: tracing_mark_write+0x1a8/0x2b0: I|1|x\n":                        nil,
+		"cpus=8\n  <idle>-0         3d.h2.    4.000005: print: tracing_mark_write: I|1|x\n":               nil,
+		"cpus=8\n" + event + "\nCPU:99999999999 [LOST 1 EVENTS]\nCPU:1 [":                                 {"systrace_parse_failure|NULL|1", "truncated_input|NULL|1"},
+		"cpus=8\n" + event + "\n\x00\xff\xfe-1 [000] \x01\n" + event[:30] + "\n":                          {"systrace_parse_failure|NULL|2"},
+		"cpus=8\n" + event + "\n" + event:                                                                 {"truncated_input|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=18446744073709551616 cpu_id=0\n":           {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=4294967296 cpu_id=0\n":                     {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=1x cpu_id=0\n":                             {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state= cpu_id\n":                                 {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle:\n":                                               {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: cdev_update: type==a= target=0x10 target=x =\n":            nil,
+		"cpus=8\n" + event + "\na-1 [000] 1.1: task_newtask: pid=1 comm=a clone_flags=xyz\n":              {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: task_rename: pid=-2147483649 newcomm=a\n":                  {"systrace_parse_failure|NULL|1"},
+		"cpus=8\n" + event + "\na-1 [000] 1.1: workqueue_execute_start: work struct 0: func x\n":          {"systrace_parse_failure|NULL|1"},
 		"cpus=8\n" + event + "\na-1 [000] 1.1: sched_switch: prev_comm=a prev_pid=1 prev_prio=1 prev_state=? ==> next_comm=b next_pid=2 next_prio=1\n" +
 			"a-1 [000] 1.2: sched_switch: prev_comm=b prev_pid=2 prev_prio=1 ==> next_comm=b next_pid=3 next_prio=1\n": {"task_state_invalid|NULL|1"},
 	} {
@@ -235,10 +241,12 @@ func TestOtherLines(t *testing.T) {
 
 func TestNoTrace(t *testing.T) {
 	for text, want := range map[string]error{
-		"<!DOCTYPE html>\n<html>hello</html>\n": format.ErrUnsupported,
-		"cpus=8\n just\n a text\n":              format.ErrCorrupt,
-		" just\n a text\n":                      format.ErrUnknown,
-		strings.Repeat(" ", 100_000):            format.ErrUnknown,
+		"<!DOCTYPE html>\n<html>hello</html>\n":                    format.ErrUnsupported,
+		"cpus=8\n just\n a text\n":                                 format.ErrCorrupt,
+		"# tracer: nop\na-1 [000] d..2 4711: x: y\n":               format.ErrCorrupt,
+		"# tracer: nop\n  <idle>-0         3d.h2.    4us+: x: y\n": format.ErrCorrupt,
+		" just\n a text\n":                                         format.ErrUnknown,
+		strings.Repeat(" ", 100_000):                               format.ErrUnknown,
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
 		if !errors.Is(err, want) || !format.BadInput(err) || strings.HasPrefix(err.Error(), "x (systrace)") != (want != format.ErrUnknown) {
@@ -250,6 +258,65 @@ func TestNoTrace(t *testing.T) {
 		if _, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)}); err != nil {
 			t.Errorf("%q without events: %v", text, err)
 		}
+	}
+}
+
+func TestTimesWithoutClock(t *testing.T) {
+	for text, want := range map[string]string{
+		"# tracer: nop\na-1 [000] d..2 4711: x: y\n":               "trace_clock mono",
+		"# tracer: nop\n  <idle>-0         3d.h2.    4us+: x: y\n": "latency-format",
+		"# tracer: nop\n  <idle>-0         3d.h2.    4us : x: y\n": "latency-format",
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestListed reads lists that name threads before and after task_newtask creates one with their tid.
+func TestListed(t *testing.T) {
+	page := func(events string) []byte {
+		return []byte(`<!DOCTYPE html>
+<html>
+<script class="trace-data" type="application/text">
+PROCESS DUMP
+USER           PID  PPID     VSZ    RSS WCHAN  PC S NAME                        COMM
+shell           10     1   10000   1000 0      0 R adbd                        adbd
+shell           90    10   10000   1000 0      0 R ps                          ps
+USER           PID   TID CMD
+shell           10    10 adbd
+shell           10    12 Background Job.
+shell           90    90 ps
+</script>
+<script class="trace-data" type="application/text">
+#           TASK-PID    TGID   CPU#  ||||    TIMESTAMP  FUNCTION
+` + events + "</script>\n</html>\n")
+	}
+	tables := ingesttest.MustRead(t, "page", page("a-10 (10) [000] .... 1.000000: task_newtask: pid=90 comm=sh clone_flags=1200011 oom_score_adj=0\n"+
+		"a-10 (10) [000] .... 2.000000: task_newtask: pid=12 comm=a clone_flags=3d0f00 oom_score_adj=0\n"))
+	tables.Want(t, "process", "pid|name|parent_upid|start_ts", "0|NULL|NULL|NULL", "1|NULL|NULL|NULL", "10|adbd|1|NULL", "90|ps|2|1000000000")
+	tables.Want(t, "thread", "tid|upid|start_ts", "0|0|NULL", "1|1|NULL", "10|2|NULL", "90|3|1000000000", "12|2|2000000000")
+	// A thread that ran before is another one.
+	tables = ingesttest.MustRead(t, "page", page("<...>-90 (-----) [000] .... 0.500000: tracing_mark_write: I|90|x\n"+
+		"<...>-12 (-----) [000] .... 0.500000: tracing_mark_write: I|10|x\n"+
+		"a-10 (10) [000] .... 1.000000: task_newtask: pid=90 comm=sh clone_flags=1200011 oom_score_adj=0\n"+
+		"a-10 (10) [000] .... 2.000000: task_newtask: pid=12 comm=a clone_flags=3d0f00 oom_score_adj=0\n"))
+	tables.Want(t, "process", "pid|name|start_ts", "0|NULL|NULL", "1|NULL|NULL", "10|adbd|NULL", "90|ps|NULL", "90|sh|1000000000")
+	tables.Want(t, "thread", "tid|upid|start_ts", "0|0|NULL", "1|1|NULL", "10|2|NULL", "90|3|NULL", "12|2|NULL", "90|4|1000000000", "12|2|2000000000")
+	// So is one of another process.
+	tables = ingesttest.MustRead(t, "page", page("a-10 (10) [000] .... 1.000000: task_newtask: pid=90 comm=a clone_flags=3d0f00 oom_score_adj=0\n"))
+	tables.Want(t, "thread", "tid|upid|start_ts", "0|0|NULL", "1|1|NULL", "10|2|NULL", "90|3|NULL", "12|2|NULL", "90|2|1000000000")
+}
+
+// TestOldPage reads a page whose trace is a string of JavaScript.
+func TestOldPage(t *testing.T) {
+	for _, end := range []string{"\\n\";\n", "\";\n", "  </script>\n"} {
+		tables := ingesttest.MustRead(t, "page", []byte("<!DOCTYPE HTML>\n<html>\n<script>\n  var linuxPerfData = \"\\\n"+
+			"# tracer: nop\\n\\\n#\\n\\\n           a-10 [000] .... 1.000000: tracing_mark_write: I|10|x\\n\\\n           a-10 [000] .... 2.000000: tracing_mark_write: I|10|y\\n\\\n"+
+			end+"a-10 [000] .... 3.000000: tracing_mark_write: I|10|no data\n</script>\n</html>\n"))
+		tables.Want(t, "slice", "ts|name", "1000000000|x", "2000000000|y")
+		tables.Want(t, "stats", "name")
 	}
 }
 

@@ -1,6 +1,7 @@
 package systrace
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -43,6 +44,9 @@ func (t *tokenizer) notRead(name []byte, offset int64) {
 	u.AddAt(offset)
 }
 
+// markOffset begins the name of marks if the kernel's option sym-offset is set.
+var markOffset = []byte("tracing_mark_write+")
+
 // maxNames is how many names of unsupported events are kept.
 const maxNames = 1000
 
@@ -64,6 +68,9 @@ func (t *tokenizer) push(text []byte, offset int64) (bool, error) {
 		return true, nil
 	}
 	kind := t.parser.kinds[string(l.event)]
+	if kind == kindUnknown && bytes.HasPrefix(l.event, markOffset) {
+		kind = t.parser.kinds["tracing_mark_write"]
+	}
 	if kind == kindUnknown {
 		t.notRead(l.event, offset)
 		l.args = nil

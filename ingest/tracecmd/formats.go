@@ -106,7 +106,7 @@ func (f *field) declare(text string) {
 		f.content = pointer
 	case isText && isArray && f.size > 0:
 		f.content = fixed
-	case isText && isArray:
+	case isText && (isArray || f.size == 0): // char buf[], which old kernels describe as char buf
 		f.content = rest
 	case kind == "dev_t":
 		f.content = device

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -22,13 +24,11 @@ const (
 // The bits of a page's commit field.
 const (
 	commitMask   = 1<<27 - 1
+	missedStored = 1 << 30 // how many follows the data
 	missedEvents = 1 << 31
 )
 
 const deltaBits = 27
-
-// maxCPUs is more CPUs than a machine has; a larger number means damage.
-const maxCPUs = 1024
 
 // maxPage is larger than any page size that tracefs supports.
 const maxPage = 16 << 20
@@ -52,7 +52,7 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 	}
 	end := data.offset + data.size
 	var in io.Reader = bufio.NewReaderSize(io.NewSectionReader(r.file, data.offset, max(min(data.size, r.file.Size-data.offset), 0)), 64<<10)
-	if data.cpu >= maxCPUs || b.pageSize < r.dataOffset || b.pageSize > maxPage {
+	if data.cpu >= ftrace.MaxCPUs || b.pageSize < r.dataOffset || b.pageSize > maxPage {
 		r.damaged(data.offset, fmt.Errorf("CPU %d has an invalid page size of %d bytes", data.cpu, b.pageSize))
 		return nil
 	}
@@ -169,6 +169,9 @@ func (p *pages) page(page []byte, offset int64) error {
 	}
 	events := page[p.dataOffset:]
 	if size := commit & commitMask; size < uint64(len(events)) {
+		if after := events[size:]; commit&missedStored != 0 && int64(len(after)) >= p.commitSize {
+			p.in.File.Add(model.StatFtraceEventsLost, p.cpu, int64(p.parser.integer(after[:p.commitSize], false)&math.MaxInt64))
+		}
 		events = events[:size]
 	}
 	for i := 0; i+4 <= len(events); {

@@ -145,7 +145,11 @@ func (l layout) sched(prev string, pid int, state uint64, next string, nextPID i
 
 func (l layout) page(time uint64, flags uint64, records ...[]byte) []byte {
 	data := bytes.Join(records, nil)
-	return []byte(pad(string(l.w(time, uint64(len(data))|flags, data)), pageSize))
+	page := l.w(time, uint64(len(data))|flags, data)
+	if flags&(1<<30) != 0 {
+		page = l.w(page, uint64(25)) // how many events were lost before
+	}
+	return []byte(pad(string(page), pageSize))
 }
 
 // pages returns the pages of two CPUs in the top buffer, and of CPU 1 in an instance.
@@ -164,7 +168,7 @@ func (l layout) pages() [][]byte {
 			l.w(l.head(30, 5), 1), // 2^27 + 5 ns more
 			l.record(10, l.w(l.common(idPrint, 11), uint64(0xffffffff81000010), "E|11\n\x00")),
 			l.w(l.head(29, 0), "beyond")),
-			l.page(2*farAhead, 1<<31,
+			l.page(2*farAhead, 1<<31|1<<30,
 				l.record(0, l.sched("app", 11, 1, "swapper/0", 0)),
 				l.w(l.head(0, 5), len(long)+4, long))...),
 		l.page(1005, 0,
@@ -303,7 +307,8 @@ func TestLayouts(t *testing.T) {
 			tables.Want(t, "clock_snapshot", "clock_name|clock_value", "MONOTONIC|0", "REALTIME|16000")
 			tables.Want(t, "stats", "name|value|description", "ftrace_cpu_overrun_end|3|Events of a CPU overwritten in the ftrace buffer when tracing ended.", "ftrace_cpu_read_events_end|7|Events read from the ftrace buffer of a CPU when tracing ended.", "ftrace_cpu_has_data_loss|1|1 if the kernel overwrote ftrace events of a CPU that were not read yet. A larger ftrace buffer or fewer events help.",
 				"clock_sync_cache_miss|1|Conversions of times that needed a search for the clock snapshot.", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read",
-				"trace_cmd_parse_errors|1|CPUs, pages and events of trace-cmd files that cannot be read.")
+				"trace_cmd_parse_errors|1|CPUs, pages and events of trace-cmd files that cannot be read.",
+				"ftrace_events_lost|25|Events of a CPU that the kernel overwrote before the recorder read them, where the trace says how many.")
 			args := strings.Join(tables.Rows("args", "key", "int_value", "string_value"), " ")
 			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant",
 				"buf|NULL|-7 1099511627776 c text  |65535 200 do_work 192.0.2.1      f 100%", "function|NULL|do_work",
@@ -313,6 +318,30 @@ func TestLayouts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestZeroSize reads events whose arrays at the end have no size and no brackets in the description.
+func TestZeroSize(t *testing.T) {
+	l := layouts[0]
+	data := bytes.ReplaceAll(l.file(), []byte("field:char buf[];"), []byte("field:  char buf;"))
+	data = bytes.ReplaceAll(data, []byte("field:u32 buf[];"), []byte("field:  u32 buf;"))
+	if bytes.Equal(data, l.file()) {
+		t.Fatal("the file is unchanged")
+	}
+	tables, want := ingesttest.MustRead(t, "trace.dat", data), ingesttest.MustRead(t, "trace.dat", l.file())
+	tables.Want(t, "slice", "ts|dur|name", want.Rows("slice", "ts", "dur", "name")...)
+	tables.Want(t, "args", "key|int_value|string_value", want.Rows("args", "key", "int_value", "string_value")...)
+	tables.Want(t, "stats", "name|value", want.Rows("stats", "name", "value")...)
+}
+
+// TestSwitchWithoutPID reads switches whose description lacks a pid: they name no thread, not the idle one.
+func TestSwitchWithoutPID(t *testing.T) {
+	data := bytes.ReplaceAll(layouts[0].file(), []byte("pid_t next_pid;"), []byte("pid_t next_xxx;"))
+	tables := ingesttest.MustRead(t, "trace.dat", data)
+	tables.Want(t, "sched_slice", "ts")
+	if stats := strings.Join(tables.Rows("stats", "name", "value"), " "); !strings.Contains(stats, "ftrace_bundle_tokenizer_errors|2") {
+		t.Error(stats)
 	}
 }
 

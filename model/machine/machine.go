@@ -89,6 +89,7 @@ type threadState struct {
 	older        int32 // previous thread with the tid
 	member       int32 // next thread of the process
 	live         bool  // it is the newest living thread with its tid
+	listed       bool  // only a list has named it so far, see List
 	ended        bool
 	namePriority ThreadPriority
 }
@@ -173,6 +174,15 @@ func (m *Machine) proc(upid schema.UPID) *processState { return m.all.processes.
 
 func (m *Machine) pidOf(upid int) uint64 { return uint64(m.PID(schema.UPID(upid))) }
 
+// List notes that a list named the tid's thread, at a time that it does not say. If the first event that is about the
+// tid starts a thread, it is this one: see StartListed and StartProcess.
+func (m *Machine) List(tid int64) {
+	if utid := m.tids.newest(tid); utid != table.None {
+		m.thread(utid).listed = true
+		m.tids.forgetRecent(tid)
+	}
+}
+
 // StartThread adds a thread, even if another one has the tid.
 func (m *Machine) StartThread(ts *int64, tid int64) schema.UTID {
 	m.changes++
@@ -182,6 +192,21 @@ func (m *Machine) StartThread(ts *int64, tid int64) schema.UTID {
 	}
 	m.tids.chain(tid, utid)
 	m.tids.setLive(tid, utid)
+	return utid
+}
+
+// StartListed starts the thread that List noted, or returns table.None if there is none. Its process must be upid,
+// unless one of them is not known.
+func (m *Machine) StartListed(ts, tid int64, upid schema.UPID) schema.UTID {
+	utid := m.tids.newest(tid)
+	if utid == table.None || !m.thread(utid).listed {
+		return table.None
+	}
+	if of := m.ProcessOf(utid); of != upid && of != table.None && upid != table.None {
+		return table.None
+	}
+	m.thread(utid).listed = false
+	m.all.tables.Thread.StartTS.Set(int64(utid), ts)
 	return utid
 }
 
@@ -351,6 +376,13 @@ func (m *Machine) LiveProcess(pid int64) schema.UPID {
 func (m *Machine) StartProcess(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority) schema.UPID {
 	m.changes++
 	former := m.LiveProcess(pid)
+	if former != table.None && ts != nil {
+		if utid := m.StartListed(*ts, pid, former); utid != table.None {
+			m.SetThreadName(utid, name, priority)
+			m.SetProcessStart(former, *ts)
+			return former // with the name in the list, which is not that of the parent
+		}
+	}
 	m.pids.Delete(uint64(pid), m.pidOf)
 	m.tids.forget(pid)
 	m.SetThreadName(m.StartThread(ts, pid), name, priority)

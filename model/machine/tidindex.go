@@ -42,6 +42,7 @@ func (x *tidIndex) live(tid int64) (schema.UTID, bool) {
 	if utid == table.None {
 		return 0, false
 	}
+	x.thread(utid).listed = false
 	at.tid, at.utid, at.valid = tid, utid, true
 	return utid, true
 }

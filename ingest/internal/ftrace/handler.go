@@ -81,6 +81,18 @@ func (p *Parser) text(e *Event, field string) model.StringID {
 	return p.Store.Strings.InternBytes(v.text)
 }
 
+// has reports whether the event has the fields without which it names no thread. The idle thread has tid 0, so a
+// missing one must not read as 0. One that lacks a field is counted as damaged.
+func (p *Parser) has(e *Event, fields ...string) bool {
+	for _, f := range fields {
+		if !e.Has(f) {
+			p.File.LogTime(model.StatFtraceBundleTokenizerErrors, e.TS, nil)
+			return false
+		}
+	}
+	return true
+}
+
 func (p *Parser) thread(e *Event) model.UTID {
 	if e.utid == model.None {
 		e.utid = p.Machine.Thread(e.TID)

@@ -9,6 +9,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
+// MaxCPUs is more CPUs than a machine has; a larger number means damage.
+const MaxCPUs = 1 << 16
+
 // Parser is the state of one machine's ftrace events in one trace.
 type Parser struct {
 	*model.Context

@@ -124,6 +124,9 @@ func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state i
 }
 
 func schedSwitch(p *Parser, e *Event) {
+	if !p.has(e, "prev_pid", "next_pid") {
+		return
+	}
 	prev := Task{unsigned(e.Int("prev_pid")), p.text(e, "prev_comm"), int32(e.Int("prev_prio"))}
 	next := Task{unsigned(e.Int("next_pid")), p.text(e, "next_comm"), int32(e.Int("next_prio"))}
 	p.Switch(e.TS, e.CPU, prev, e.Int("prev_state"), next)
@@ -133,12 +136,18 @@ func schedSwitch(p *Parser, e *Event) {
 func unsigned(pid int64) int64 { return int64(uint32(pid)) }
 
 func schedWaking(p *Parser, e *Event) {
+	if !p.has(e, "pid") {
+		return
+	}
 	wakee := p.Machine.Thread(unsigned(e.Int("pid")))
 	p.Machine.SetThreadName(wakee, p.text(e, "comm"), model.ThreadNameFtrace)
 	p.Threads.Wake(e.TS, wakee, model.Wakeup{Waker: p.thread(e), Flags: model.None})
 }
 
 func schedBlockedReason(p *Parser, e *Event) {
+	if !p.has(e, "pid") {
+		return
+	}
 	p.Threads.Block(p.Machine.Thread(unsigned(e.Int("pid"))), e.Int("io_wait") != 0, p.function(e, "caller"))
 }
 

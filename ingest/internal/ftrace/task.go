@@ -6,6 +6,9 @@ import "github.com/tpconvert/tpconvert/model"
 const cloneThread = 0x10000
 
 func taskNewtask(p *Parser, e *Event) {
+	if !p.has(e, "pid") {
+		return
+	}
 	tid, comm := unsigned(e.Int("pid")), p.text(e, "comm")
 	if tid == 0 {
 		return // idle threads of other CPUs, in traces that start at boot
@@ -18,18 +21,27 @@ func taskNewtask(p *Parser, e *Event) {
 		return
 	}
 	creator := p.thread(e)
-	utid := p.Machine.StartThread(&e.TS, tid)
+	utid := p.Machine.StartListed(e.TS, tid, p.Machine.ProcessOf(creator))
+	if utid == model.None {
+		utid = p.Machine.StartThread(&e.TS, tid)
+	}
 	p.Machine.SetThreadName(utid, comm, model.ThreadNameFtrace)
 	p.Machine.Associate(creator, utid, true)
 	p.Threads.Start(e.TS, utid, creator)
 }
 
 func taskRename(p *Parser, e *Event) {
+	if !p.has(e, "pid") {
+		return
+	}
 	utid := p.Machine.Thread(unsigned(e.Int("pid")))
 	p.Machine.SetThreadAndProcessName(utid, p.text(e, "newcomm"), model.ThreadNameFtrace)
 }
 
 func schedProcessFree(p *Parser, e *Event) {
+	if !p.has(e, "pid") {
+		return
+	}
 	tid := unsigned(e.Int("pid"))
 	if utid := p.Machine.LiveThread(tid); utid != model.None {
 		p.Threads.Forget(utid)

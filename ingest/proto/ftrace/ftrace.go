@@ -15,7 +15,7 @@ import (
 var Modules = proto.Family{ftraceEvents}
 
 // maxCPUs limits CPU numbers. A bundle with a higher one is corrupt.
-const maxCPUs = 1024
+const maxCPUs = kernel.MaxCPUs
 
 // ftraceClock is the id, within a sequence, of the clock of the kernel's ring buffer.
 const ftraceClock = 64
@@ -477,31 +477,40 @@ func switchOf(data []byte) ([]byte, bool) {
 	return data[next-int(size) : next], true
 }
 
-// schedSwitch decodes a sched_switch without looking up the tracepoint.
+// schedSwitch decodes a sched_switch without looking up the tracepoint. One whose fields have
+// other types, or that lacks a pid, is another message under its number.
 func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
 	var prev, next kernel.Task
 	var state int64
-	for i := 0; i < len(body); {
+	var pids int
+	bad := false
+	for i := 0; i < len(body) && !bad; {
 		tag, v, end := wire.Scan(body, i)
-		if end < 0 {
+		if bad = end < 0; bad {
 			break
 		}
 		switch i = end; tag {
-		case pb.SchedSwitchFtraceEvent_PrevComm<<pb.SchedSwitchFtraceEvent_PrevPrio | tagBytes:
+		case pb.SchedSwitchFtraceEvent_PrevComm<<3 | tagBytes:
 			prev.Comm = m.TextID(body[i-int(v) : i])
-		case pb.SchedSwitchFtraceEvent_PrevPID<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
-			prev.PID = int64(uint32(v))
-		case pb.SchedSwitchFtraceEvent_PrevPrio<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
+		case pb.SchedSwitchFtraceEvent_PrevPID<<3 | tagVarint:
+			prev.PID, pids = int64(uint32(v)), pids|1
+		case pb.SchedSwitchFtraceEvent_PrevPrio<<3 | tagVarint:
 			prev.Priority = int32(v)
-		case pb.SchedSwitchFtraceEvent_PrevState<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
+		case pb.SchedSwitchFtraceEvent_PrevState<<3 | tagVarint:
 			state = int64(v)
-		case pb.SchedSwitchFtraceEvent_NextComm<<pb.SchedSwitchFtraceEvent_PrevPrio | tagBytes:
+		case pb.SchedSwitchFtraceEvent_NextComm<<3 | tagBytes:
 			next.Comm = m.TextID(body[i-int(v) : i])
-		case pb.SchedSwitchFtraceEvent_NextPID<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
-			next.PID = int64(uint32(v))
-		case pb.SchedSwitchFtraceEvent_NextPrio<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
+		case pb.SchedSwitchFtraceEvent_NextPID<<3 | tagVarint:
+			next.PID, pids = int64(uint32(v)), pids|2
+		case pb.SchedSwitchFtraceEvent_NextPrio<<3 | tagVarint:
 			next.Priority = int32(v)
+		default:
+			bad = tag>>3 <= pb.SchedSwitchFtraceEvent_NextPrio
 		}
+	}
+	if bad || pids != 3 {
+		m.File.LogTime(model.StatFtraceBundleTokenizerErrors, ts, nil)
+		return
 	}
 	m.parser.Switch(ts, cpu, prev, state, next)
 }
@@ -557,10 +566,9 @@ func (m *ftraceModule) read(data []byte) bool {
 			m.File.Unread(model.StatUnreadFact, model.None, "unknown "+tracepoint.Name+" field").Add(model.LogEntry{TS: e.TS, HasTS: true})
 		case field.Type == kernel.Text && isBytes:
 			e.AddText(field, body[i-int(v):i])
-		case field.Type == kernel.Text:
-			e.AddText(field, nil)
-		case isBytes:
-			e.AddInt(field, 0)
+		case (field.Type == kernel.Text) != isBytes: // another message under the number of this one
+			m.File.LogTime(model.StatFtraceBundleTokenizerErrors, e.TS, nil)
+			return false
 		default:
 			e.AddInt(field, v)
 		}

@@ -67,8 +67,8 @@ type reader struct {
 
 // process is the profile of one process.
 type process struct {
-	start      float64 // ms since 1970, 0 if unknown
-	hasMeta    bool    // start is final
+	start      int64 // ns since 1970, 0 if unknown
+	hasMeta    bool  // start is final
 	categories []model.StringID
 	shared     *thread
 	threads    []*thread
@@ -242,7 +242,7 @@ func (r *reader) meta(p *process, depth int) error {
 		}
 		name := string(key)
 		v, err := r.ReadValue()
-		if start, ok := number(v); ok && name == "startTime" {
+		if start, ok := v.Scaled(6); ok && name == "startTime" {
 			p.start = start
 		}
 		if fact, ok := v.Fact(r.in.Store.Strings); ok && depth == 0 {
@@ -295,7 +295,7 @@ func (r *reader) pushWaiting() error {
 	r.waiting = r.waiting[:0]
 	for _, number := range waiting {
 		t := r.threads[number]
-		p, shift := t.profile, 0.0
+		p, shift := t.profile, int64(0)
 		if p != r.root {
 			if !p.hasMeta || !r.root.hasMeta {
 				r.waiting = append(r.waiting, number)

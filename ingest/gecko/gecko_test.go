@@ -30,6 +30,17 @@ func TestSplitAnywhere(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestStarts reads starts of processes whose digits a double does not keep.
+func TestStarts(t *testing.T) {
+	const thread = `"threads":[{"name":"t","tid":%TID,"pid":%TID,"samples":{"stack":[],"time":[]},"markers":{"name":[0],"startTime":[3000000000.000001],"endTime":[null],"phase":[0],"category":[0],"data":[null]},"stringArray":["m"],
+"frameTable":{"func":[]},"funcTable":{"name":[]},"stackTable":{"prefix":[],"frame":[]}}]`
+	of := func(start, tid string) string {
+		return `{"meta":{"version":24,"interval":1,"startTime":` + start + `,"categories":[{"name":"c"}]},` + strings.ReplaceAll(thread, "%TID", tid)
+	}
+	text := of("1534000000000.1234", "1") + `,"processes":[` + of("1534000000000.3456", "2") + `}]}`
+	ingesttest.MustRead(t, "profile.json", []byte(text)).Want(t, "slice", "ts|name", "3000000000000001|m", "3000000000222201|m")
+}
+
 func TestCutAnywhere(t *testing.T) {
 	whole := strings.Index(profile, "{\"name\":\"B\"") // the first thread is complete before that
 	for n := 1; n < len(profile)-1; n += 2 {

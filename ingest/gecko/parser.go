@@ -24,13 +24,18 @@ const (
 
 // nanoseconds converts a time from ms. Writers divide whole nanoseconds, so the nearest one is meant.
 func nanoseconds(ms float64) (ns int64, ok bool) {
-	n := math.Round(ms * 1e6)
-	return int64(n), n > -math.MaxInt64 && n < math.MaxInt64
+	n := ms * 1e6
+	if !(n > -math.MaxInt64/2 && n < math.MaxInt64/2) {
+		return 0, false
+	}
+	rest := math.FMA(ms, 1e6, -n) // what the product lost
+	whole := math.Floor(n)
+	return int64(whole) + int64(math.Round(n-whole+rest)), true
 }
 
 // push pushes the samples and markers of a thread to the sorter. shift is added to all
-// times, in ms.
-func (r *reader) push(number int64, t *thread, shift float64) error {
+// times, in ns.
+func (r *reader) push(number int64, t *thread, shift int64) error {
 	s := &t.samples
 	if len(s.times) == 0 {
 		s.times = s.deltas
@@ -51,7 +56,7 @@ func (r *reader) push(number int64, t *thread, shift float64) error {
 			weight = int64(s.weights[i])
 		}
 		r.event.Int(weight)
-		if err := r.pushAt(t, s.times[i]+shift); err != nil {
+		if err := r.pushAt(t, s.times[i], shift); err != nil {
 			return err
 		}
 	}
@@ -84,13 +89,13 @@ func (r *reader) begin(number int64, p phase) {
 	r.event.Uint(uint64(p))
 }
 
-func (r *reader) pushAt(t *thread, ms float64) error {
+func (r *reader) pushAt(t *thread, ms float64, shift int64) error {
 	ns, ok := nanoseconds(ms)
-	if !ok {
+	if !ok || shift > math.MaxInt64/2 || shift < -math.MaxInt64/2 {
 		r.damaged(t.offset)
 		return nil
 	}
-	ts, ok := r.in.TraceTime(ns, t.offset)
+	ts, ok := r.in.TraceTime(ns+shift, t.offset)
 	if !ok {
 		return nil
 	}
@@ -102,7 +107,7 @@ func (r *reader) pushAt(t *thread, ms float64) error {
 }
 
 // marker pushes a marker.
-func (r *reader) marker(number int64, t *thread, i int, shift float64) error {
+func (r *reader) marker(number int64, t *thread, i int, shift int64) error {
 	m := &t.markers
 	data := m.data.get(i)
 	var p phase
@@ -144,7 +149,7 @@ func (r *reader) marker(number int64, t *thread, i int, shift float64) error {
 	r.event.Int(int64(category))
 	r.event.Uint(uint64(max(dur, 0)))
 	r.event.Rest(data)
-	return r.pushAt(t, start+shift)
+	return r.pushAt(t, start, shift)
 }
 
 // ofData reads the phase and times of an old marker from its data.

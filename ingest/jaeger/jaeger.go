@@ -61,7 +61,7 @@ type reader struct {
 type span struct {
 	process    int // number of the resource, or none
 	traceID    spans.ID
-	start, dur uint64 // µs
+	start, dur uint64 // ns
 	references []reference
 }
 
@@ -150,8 +150,8 @@ func (r *reader) readSpan() error {
 	if r.span.process == none {
 		r.span.process = r.resource(nil)
 	}
-	r.Fixed64(spans.SpanStart, r.span.start*1000)
-	r.Fixed64(spans.SpanEnd, (r.span.start+r.span.dur)*1000)
+	r.Fixed64(spans.SpanStart, r.span.start)
+	r.Fixed64(spans.SpanEnd, r.span.start+r.span.dur)
 	parents := 0
 	for _, to := range r.span.references {
 		if to.kind == "CHILD_OF" && to.traceID == r.span.traceID && parents == 0 {
@@ -199,9 +199,9 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 	case "flags":
 		r.Varint(spans.SpanFlags, r.Number(v))
 	case "startTime":
-		r.span.start = r.Number(v)
+		r.span.start = r.Micros(v)
 	case "duration":
-		r.span.dur = r.Number(v)
+		r.span.dur = r.Micros(v)
 	case "tags":
 		r.tags(spans.SpanAttributes, v, func(key string, value []byte) {
 			if kind := slices.Index(kinds, string(value)); key == "span.kind" && kind >= 0 {
@@ -227,7 +227,7 @@ var kinds = []string{"", "internal", "server", "client", "producer", "consumer"}
 func (r *reader) logField(key []byte, v jsonlex.Value) {
 	switch string(key) {
 	case "timestamp":
-		r.Fixed64(spans.EventTime, r.Number(v)*1000)
+		r.Fixed64(spans.EventTime, r.Micros(v))
 	case "fields":
 		r.tags(spans.EventAttributes, v, func(key string, value []byte) {
 			if key == "event" {

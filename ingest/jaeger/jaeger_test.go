@@ -54,6 +54,11 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+func TestTimesBelowMicroseconds(t *testing.T) {
+	text := strings.Replace(strings.Replace(trace, `"startTime":1000,"duration":500`, `"startTime":1000.0625,"duration":500.25`, 1), `"timestamp":1100`, `"timestamp":1100.001`, 1)
+	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "slice", "ts|dur|name", "1000063|500250|buy", "1100001|0|error", "1200000|100000|pay", "1200000|100000|in")
+}
+
 func TestCutOff(t *testing.T) {
 	last := ingesttest.Cuts(t, []byte(trace), "slice")
 	if last < 4 {

@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -333,9 +334,17 @@ func (c *chunk) time(ticks uint64) int64 {
 	return c.start + c.span(int64(ticks)-c.ticks)
 }
 
-// span converts ticks to ns.
+// span converts ticks to ns, and cuts what is less.
 func (c *chunk) span(ticks int64) int64 {
-	return int64(float64(ticks) / (float64(c.rate) / 1e9))
+	hi, lo := bits.Mul64(uint64(max(ticks, -ticks)), 1e9)
+	if hi >= uint64(c.rate) {
+		return math.MaxInt64 // no span between events
+	}
+	ns, _ := bits.Div64(hi, lo, uint64(c.rate))
+	if ns = min(ns, math.MaxInt64); ticks < 0 {
+		return -int64(ns)
+	}
+	return int64(ns)
 }
 
 // process reads the process from the first event that describes it.

@@ -44,11 +44,11 @@ type section struct {
 	name, unit string
 	hasMeasure bool
 	measure    int
-	start, end float64
+	start, end jsonlex.Value
 	waiting    []event // until the unit is known
 	// Of begins and ends.
 	open   []profile.StackNumber // stacks of the open frames, outermost first
-	at     float64               // of the last event
+	at     float64               // of the last event, in the unit
 	events bool
 	// Of samples.
 	stacks  []profile.StackNumber
@@ -59,7 +59,7 @@ type section struct {
 type event struct {
 	open  bool
 	frame int32
-	at    float64
+	at    jsonlex.Value
 }
 
 func read(in *format.Input) error {
@@ -158,12 +158,12 @@ func (r *reader) frame() error {
 	return nil
 }
 
-// units are the units of times, in ns.
-var units = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
+// units are the units of times: the powers of ten by which they are longer than a ns.
+var units = map[string]int{"nanoseconds": 0, "microseconds": 3, "milliseconds": 6, "seconds": 9}
 
 // readProfile reads a profile.
 func (r *reader) readProfile() error {
-	r.section = section{start: math.NaN(), end: math.NaN()}
+	r.section = section{}
 	r.found = true
 	r.profiles = append(r.profiles, 0)
 	err := r.EachMember(func(key []byte) error {
@@ -184,7 +184,8 @@ func (r *reader) readProfile() error {
 				to = &r.end
 			}
 			v, err := r.ReadValue()
-			*to = number(v)
+			v.Raw = bytes.Clone(v.Raw)
+			*to = v
 			return err
 		case "type":
 			return r.Skip()
@@ -270,7 +271,7 @@ func (r *reader) readEvent() error {
 	if err != nil {
 		return err
 	}
-	e := event{at: math.NaN()}
+	var e event
 	kind := byte(0)
 	l := jsonlex.Lexer{Buf: v.Raw}
 	whole := v.Kind == jsonlex.Object && l.Members(func(key []byte, v jsonlex.Value) {
@@ -280,14 +281,15 @@ func (r *reader) readEvent() error {
 		case string(key) == "frame" && v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int <= math.MaxInt32:
 			e.frame = int32(v.Int)
 		case string(key) == "at":
-			e.at = number(v)
+			e.at = v
 		}
 	}) == nil
-	if e.open = kind == 'O'; !whole || !e.open && kind != 'C' || math.IsNaN(e.at) {
+	if e.open = kind == 'O'; !whole || !e.open && kind != 'C' || math.IsNaN(number(e.at)) {
 		r.Damaged()
 		return nil
 	}
 	if r.unit == "" {
+		e.at.Raw = bytes.Clone(e.at.Raw)
 		r.waiting = append(r.waiting, e)
 		return nil
 	}
@@ -300,21 +302,21 @@ func (r *reader) event(e event) error {
 	if n := len(r.open); n > 0 {
 		top = r.open[n-1]
 	}
-	since := r.at
+	since, at := r.at, number(e.at)
 	if !r.events {
-		r.events, since = true, r.start
+		r.events, since = true, number(r.start)
 		if math.IsNaN(since) {
-			since = e.at
+			since = at
 		}
 	}
-	if e.at < since {
+	if at < since {
 		r.Damaged()
 		return nil
 	}
 	if top != profile.EmptyStack {
-		r.add(top, e.at-since)
+		r.add(top, at-since)
 	}
-	r.at = e.at
+	r.at = at
 	if e.open {
 		r.open = append(r.open, r.Push(top, e.frame))
 	} else if top == profile.EmptyStack || r.Frame(top) != e.frame {
@@ -323,12 +325,12 @@ func (r *reader) event(e event) error {
 	} else {
 		r.open = r.open[:len(r.open)-1]
 	}
-	scale, ok := units[r.unit]
-	ns := math.Round(e.at * scale)
-	if !ok || math.Abs(ns) > math.MaxInt64/2 {
+	power, timed := units[r.unit]
+	ns, fits := e.at.Scaled(power)
+	if !timed || !fits {
 		return nil
 	}
-	ts, ok := r.In.TraceTime(int64(ns), r.Offset())
+	ts, ok := r.In.TraceTime(ns, r.Offset())
 	if !ok || ts < 0 {
 		r.Damaged()
 		return nil
@@ -351,7 +353,7 @@ func (r *reader) finishProfile() error {
 			return err
 		}
 	}
-	for n := len(r.open); n > 0 && r.end >= r.at; n = len(r.open) { // frames that the recording left open
+	for n := len(r.open); n > 0 && number(r.end) >= r.at; n = len(r.open) { // frames that the recording left open
 		if err := r.event(event{frame: r.Frame(r.open[n-1]), at: r.end}); err != nil {
 			return err
 		}

@@ -30,6 +30,20 @@ func TestProfiles(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestTimes reads times with more digits than a double has.
+func TestTimes(t *testing.T) {
+	const head, shared = `{"$schema":"https://www.speedscope.app/file-format-schema.json",`, `"shared":{"frames":[{"name":"main"}]}`
+	const events = `"events":[{"type":"O","frame":0,"at":1700000000.123456789},{"type":"C","frame":0,"at":1700000001.123456788}]`
+	for _, text := range []string{
+		head + shared + `,"profiles":[{"type":"evented","name":"a","unit":"seconds","startValue":0,"endValue":1,` + events + `}]}`,
+		head + shared + `,"profiles":[{"type":"evented","name":"a",` + events + `,"startValue":0,"endValue":1,"unit":"seconds"}]}`,
+	} {
+		ingesttest.MustRead(t, "a.json", []byte(text)).Want(t, "slice", "ts|dur|name", "1700000000123456789|999999999|main")
+	}
+	open := head + shared + `,"profiles":[{"type":"evented","name":"a","unit":"milliseconds","startValue":0,"endValue":1700000000000.123456,"events":[{"type":"O","frame":0,"at":1}]}]}`
+	ingesttest.MustRead(t, "a.json", []byte(open)).Want(t, "slice", "ts|dur|name", "1000000|1699999999999123456|main")
+}
+
 func TestDamage(t *testing.T) {
 	for text, want := range map[string]string{
 		`"samples":[[0,7]],"weights":[1]`:                                        "speedscope_parse_errors|1",

@@ -52,7 +52,7 @@ type reader struct {
 	scope      int
 	services   map[string]int // numbers of the resources
 	service    string         // of the current span
-	start, dur uint64         // of the current span, µs
+	start, dur uint64         // of the current span, ns
 }
 
 func read(in *format.Input) error {
@@ -85,8 +85,8 @@ func (r *reader) span() error {
 	if err != nil || m == nil {
 		return err
 	}
-	r.Fixed64(spans.SpanStart, r.start*1000)
-	r.Fixed64(spans.SpanEnd, (r.start+r.dur)*1000)
+	r.Fixed64(spans.SpanStart, r.start)
+	r.Fixed64(spans.SpanEnd, r.start+r.dur)
 	service, ok := r.services[r.service]
 	if !ok {
 		var m spans.Message
@@ -119,9 +119,9 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 			r.Damaged()
 		}
 	case "timestamp":
-		r.start = r.Number(v)
+		r.start = r.Micros(v)
 	case "duration":
-		r.dur = r.Number(v)
+		r.dur = r.Micros(v)
 	case "shared":
 		if v.Int == 1 {
 			r.Varint(spans.SpanShared, 1)
@@ -146,7 +146,7 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 				r.Members(v, func(key []byte, v jsonlex.Value) {
 					switch string(key) {
 					case "timestamp":
-						r.Fixed64(spans.EventTime, r.Number(v)*1000)
+						r.Fixed64(spans.EventTime, r.Micros(v))
 					case "value":
 						r.Bytes(spans.EventName, v.Raw)
 					default:

@@ -47,6 +47,11 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+func TestTimesBelowMicroseconds(t *testing.T) {
+	text := `[{"traceId":"000000000000000a","id":"1","name":"a","timestamp":1700000000123456.789,"duration":0.5},{"traceId":"000000000000000a","id":"2","name":"b","timestamp":1.7e15,"duration":2}]`
+	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "slice", "ts|dur|name", "1700000000000000000|2000|b", "1700000000123456789|500|a")
+}
+
 func TestCutOff(t *testing.T) {
 	ingesttest.Cuts(t, []byte(trace), "slice")
 }

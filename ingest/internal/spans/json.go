@@ -176,6 +176,14 @@ func (j *JSON) Number(v jsonlex.Value) uint64 {
 	return 0
 }
 
+// Micros returns a time in µs, which may be text, in ns.
+func (j *JSON) Micros(v jsonlex.Value) uint64 {
+	if ns, ok := v.Scaled(3); ok {
+		return uint64(ns)
+	}
+	return j.Number(v) * 1000
+}
+
 // Real returns a number, which may be text: NaN or Infinity.
 func (j *JSON) Real(v jsonlex.Value) float64 {
 	switch v.Kind {

@@ -73,7 +73,7 @@ func (m *ftraceModule) cpuStats(data []byte, phase int64) {
 	m.counts(data, cpuStats, cpu, phase)
 	for number, stats := range cpuTimes {
 		f, _ := wire.Find(data, number)
-		ns := f.Float64() * 1e9
+		ns := math.Round(f.Float64() * 1e9)
 		value := int64(math.MaxInt64) // times wrap around into nonsense
 		if ns < math.MaxInt64 {
 			value = int64(ns)

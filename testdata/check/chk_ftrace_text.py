@@ -15,8 +15,12 @@ if data[:2] == b'PK':
     archive = zipfile.ZipFile(path)
     data = archive.read(archive.namelist()[0])
 text = data.decode('utf8', 'replace')
-line = re.compile(r'^ *(.*?)-(\d+) +(?:\( *([\d-]+)\) +)?\[(\d+)\] (?:([^ ]{4,6}) +)?(\d+)\.(\d+): ([^ ]+): ?(.*)$')
-switch = re.compile(r'prev_comm=(.*) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio=(-?\d+)')
+line = re.compile(r'^ *(.*?)-(\d+) +(?:\( *([\d-]+)\) +)?\[(\d+)\] +(?:([^ ]{4,6}) +)?(\d+)\.(\d+): ([^ ]+): ?(.*)$')
+switch = re.compile(r'prev_comm=(.*) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+)(?: ==>)? next_comm=(.*) next_pid=(\d+) next_prio=(-?\d+)')
+
+report = re.compile(r'(.*):(\d+) \[(-?\d+)\] (\S+) ==> (.*):(\d+) \[(-?\d+)\]$')  # as trace-cmd report writes it
+def switched(args):
+    return switch.search(args) or report.match(args)
 
 events, processes, threads = [], {}, {}
 listing = ''
@@ -43,6 +47,8 @@ for l in text.split('\n'):
         events.append((ns, int(cpu), int(pid), tgid, name, args.strip()))
 events.sort(key=lambda e: e[0])
 times = {e[0] for e in events}
+if not events:
+    sys.exit('no event was read: is it ftrace text?')
 
 con, failed = duckdb.connect(), False
 def rows(query, *tables):
@@ -65,7 +71,7 @@ def touch(tid):
     seen.add(tid)
 for ts, cpu, pid, tgid, name, args in events:
     touch(pid)
-    if name == 'sched_switch' and (m := switch.search(args)):
+    if name == 'sched_switch' and (m := switched(args)):
         prev, after, prio = int(m[2]), int(m[6]), int(m[7])
         touch(prev), touch(after)
         if cpu in running:
@@ -107,7 +113,7 @@ for pid, open_ in stacks.items():
 
 compare('sched_slice', slices, rows('select s.ts, s.dur, s.cpu, t.tid, s.priority from sched_slice s join thread t using (utid)', 'sched_slice', 'thread'))
 compare('ftrace_event', [(e[0], e[4], e[1]) for e in events if e[4] == 'sched_switch'], rows('select ts, name, cpu from ftrace_event', 'ftrace_event'))
-compare('args of ftrace_event', [(e[0], e[1], m[1], int(m[2]), int(m[3]), m[5], int(m[6]), int(m[7])) for e in events if e[4] == 'sched_switch' and (m := switch.search(e[5]))],
+compare('args of ftrace_event', [(e[0], e[1], m[1], int(m[2]), int(m[3]), m[5], int(m[6]), int(m[7])) for e in events if e[4] == 'sched_switch' and (m := switched(e[5]))],
     rows("""select e.ts, e.cpu, max(string_value) filter (key = 'prev_comm'), max(int_value) filter (key = 'prev_pid'), max(int_value) filter (key = 'prev_prio'),
         max(string_value) filter (key = 'next_comm'), max(int_value) filter (key = 'next_pid'), max(int_value) filter (key = 'next_prio')
         from ftrace_event e join args a using (arg_set_id) group by e.id, e.ts, e.cpu""", 'ftrace_event', 'args'))

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jvm"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -398,7 +399,7 @@ func (r *reader) text16() ([]byte, error) {
 // thread names a thread. The first name wins.
 func (r *reader) thread(tid int64, name []byte) {
 	if _, known := r.names[tid]; !known {
-		r.names[tid] = r.in.Store.Strings.InternBytes(name)
+		r.names[tid] = r.in.Store.Strings.InternBytes(jvm.Text(name))
 	}
 }
 
@@ -409,7 +410,7 @@ func fields(line string) []string {
 
 // methodLine reads a method: id, class, name, signature, file and line.
 func (r *reader) methodLine(line string) {
-	parts := fields(strings.TrimSpace(line))
+	parts := fields(strings.TrimSpace(string(jvm.Text([]byte(line)))))
 	if len(parts) < 2 || len(parts) == 3 {
 		r.damaged()
 		return

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/jvm"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -54,7 +55,7 @@ func (r *reader) packed() error {
 				return err
 			}
 			if _, known := r.methods[id]; !known {
-				r.methods[id] = r.method(fields(strings.TrimSuffix(string(text), "\n")))
+				r.methods[id] = r.method(fields(strings.TrimSuffix(string(jvm.Text(text)), "\n")))
 			}
 		case packedEntries:
 			if err := r.entries(dual, start, frequency); err != nil {

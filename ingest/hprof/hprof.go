@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jvm"
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
@@ -396,7 +397,7 @@ func (r *reader) textRecord(length int64) error {
 	if err != nil {
 		return cut(err)
 	}
-	r.texts[id] = r.in.Store.Strings.InternBytes(r.scratch)
+	r.texts[id] = r.in.Store.Strings.InternBytes(jvm.Text(r.scratch))
 	return nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/jvm"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
 )
@@ -142,25 +144,18 @@ func (r *cursor) text() (b []byte, constant uint64, encoding byte) {
 	case textConstant:
 		constant = r.number()
 	case textUTF8:
-		b = r.bytes(r.number())
+		b = jvm.Text(r.bytes(r.number())) // HotSpot writes the names of classes and methods as it has them
 	case textUTF16:
 		n := r.number()
 		if n > uint64(len(r.b)-r.at) {
 			r.bad = true
 			return nil, 0, encoding
 		}
-		high := rune(-1)
-		for range n {
-			unit := rune(uint16(r.number()))
-			switch {
-			case unit >= 0xd800 && unit < 0xdc00:
-				high = unit
-				continue
-			case unit >= 0xdc00 && unit < 0xe000 && high >= 0:
-				unit = 0x10000 + (high-0xd800)<<10 + unit - 0xdc00
-			}
-			b, high = utf8.AppendRune(b, unit), -1
+		units := make([]uint16, n)
+		for i := range units {
+			units[i] = uint16(r.number())
 		}
+		b = []byte(string(utf16.Decode(units)))
 	case textLatin1:
 		for _, c := range r.bytes(r.number()) {
 			b = utf8.AppendRune(b, rune(c))

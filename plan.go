@@ -13,8 +13,9 @@ import (
 
 // job is a trace to convert, with other files of the same content.
 type job struct {
-	path string
-	also []export.Source
+	path   string
+	also   []export.Source
+	copies []string // their paths
 	Trace
 }
 
@@ -90,8 +91,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Tr
 				continue
 			}
 			if first := byHash[hash]; first != nil {
-				first.also = append(first.also, s)
-				known = append(known, Trace{Path: path, Known: "has the same content as " + first.path})
+				first.also, first.copies = append(first.also, s), append(first.copies, path)
 				continue
 			}
 			if hash != "" {

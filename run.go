@@ -92,6 +92,15 @@ func (r *run) convert(ctx context.Context, traces []string) (*Result, error) {
 	}
 	result := &Result{r.out, known, time.Since(r.begun).Seconds(), memory.Peak()}
 	for _, j := range jobs {
+		for _, path := range j.copies {
+			if j.Err != nil {
+				errs = append(errs, r.failedCopy(path, j))
+			} else {
+				result.Traces = append(result.Traces, Trace{Path: path, Known: "has the same content as " + j.path})
+			}
+		}
+	}
+	for _, j := range jobs {
 		result.Traces = append(result.Traces, j.Trace)
 	}
 	if len(errs) > 0 {
@@ -117,6 +126,16 @@ func (r *run) openTarget(many bool) (func(), error) {
 	}
 	r.dataset, r.create = dataset, dataset.Create
 	return dataset.Close, nil
+}
+
+// failedCopy notes that a file cannot be converted, because one with the same content could not, and returns the error.
+func (r *run) failedCopy(path string, of *job) error {
+	err := fmt.Errorf("%s has the same content as %s: %w", path, of.path, of.Err)
+	r.options.log().Error(err.Error())
+	if err := r.dataset.Failed(absolute(path), err); err != nil {
+		r.options.log().Warn(err.Error())
+	}
+	return err
 }
 
 // losses returns an error if a trace is incomplete, or if data was lost and Options.Strict is set.

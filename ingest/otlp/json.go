@@ -3,6 +3,7 @@ package otlp
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"math"
 	"slices"
@@ -17,7 +18,14 @@ import (
 // lists are the names of the list of ResourceSpans: in JSON, in protobuf, and in what Grafana's Tempo writes.
 var lists = []string{"resourceSpans", "resource_spans", "batches"}
 
-// sniffJSON accepts an object that has a list of ResourceSpans near its start, maybe in an object result.
+// others are the names of the lists of other signals.
+var others = map[string]signal{"resourceMetrics": metrics, "resource_metrics": metrics, "resourceLogs": logs, "resource_logs": logs,
+	"resourceProfiles": profiles, "resource_profiles": profiles}
+
+// wrappers are the members of the answers of Grafana's Tempo, and of Grafana, that have the object with the list.
+var wrappers = []string{"trace", "result"}
+
+// sniffJSON accepts an object that has a list of ResourceSpans near its start, or one of another signal, maybe in another object.
 func sniffJSON(head []byte) bool {
 	l := jsonlex.Lexer{Buf: head}
 	if c, err := l.Space(); err != nil || c != '{' {
@@ -30,9 +38,9 @@ func sniffJSON(head []byte) bool {
 			return false
 		}
 		switch {
-		case slices.Contains(lists, string(key)) && l.Buf[l.Pos] == '[':
+		case (slices.Contains(lists, string(key)) || others[string(key)] != "") && l.Buf[l.Pos] == '[':
 			return true
-		case string(key) == "result" && l.Buf[l.Pos] == '{':
+		case slices.Contains(wrappers, string(key)) && l.Buf[l.Pos] == '{':
 			l.Pos++
 			continue
 		}
@@ -48,17 +56,22 @@ func sniffJSON(head []byte) bool {
 // reader reads objects with lists of ResourceSpans, one after the other.
 type reader struct {
 	*spans.JSON
-	id []byte
+	id    []byte
+	other signal // of lists that have no spans, or ""
 }
 
 func readJSON(in *format.Input, text io.Reader) error {
 	r := &reader{JSON: spans.NewJSON(in, text)}
-	return r.Run(sniffJSON, func() error {
+	err := r.Run(sniffJSON, func() error {
 		if r.Buf[r.Pos] != '{' {
 			return r.Fail("expected an object")
 		}
 		return r.traces()
 	})
+	if errors.Is(err, format.ErrNoEvents) {
+		return noSpans(r.Spans, r.other)
+	}
+	return err
 }
 
 // traces reads the object at the position.
@@ -67,8 +80,10 @@ func (r *reader) traces() error {
 		switch {
 		case slices.Contains(lists, string(key)):
 			return r.List(r.resource)
-		case string(key) == "result" && r.Buf[r.Pos] == '{':
+		case slices.Contains(wrappers, string(key)) && r.Buf[r.Pos] == '{':
 			return r.traces()
+		case others[string(key)] != "":
+			r.other = others[string(key)]
 		}
 		return r.Unread(key)
 	})

@@ -25,67 +25,6 @@ const (
 	scopeSpansSpans = 2
 )
 
-// framing is how messages follow each other.
-type framing int
-
-const (
-	unknown   framing = iota
-	alone             // one message, or several that make one
-	delimited         // each after its size as a varint, as OpenTelemetry's specification says
-	sized             // each after its size in 4 bytes, as the collector's file exporter writes
-)
-
-// sizeBytes is the size of a big-endian size.
-const sizeBytes = 4
-
-// framingOf returns how the messages at the start of an input are framed, if they are OpenTelemetry's.
-func framingOf(head []byte) framing {
-	_, n := wire.Uvarint(head)
-	switch {
-	case leadsToSpan(head):
-		return alone
-	case n > 0 && leadsToSpan(head[n:]):
-		return delimited
-	case len(head) > sizeBytes && head[0] == 0 && leadsToSpan(head[sizeBytes:]):
-		return sized
-	}
-	return unknown
-}
-
-// leadsToSpan accepts what leads to a span through fields that are all known. Metrics and logs have no trace id where a
-// span has one.
-func leadsToSpan(head []byte) bool {
-	resource, _, _ := first(head, tracesResourceSpans)
-	scope := after(resource, resourceSpansResource, resourceSpansScopes)
-	span := after(scope, scopeSpansScope, scopeSpansSpans)
-	id, _, _ := first(span, spans.SpanTraceID)
-	return len(id) == spans.TraceIDSize
-}
-
-// first returns the message at the start of b if it has this number, or what there is of it, and the rest of b.
-func first(b []byte, number uint64) (message, rest []byte, ok bool) {
-	tag, n := wire.Uvarint(b)
-	if n <= 0 || tag != number<<3|uint64(wire.Bytes) {
-		return nil, nil, false
-	}
-	size, m := wire.Uvarint(b[n:])
-	if m <= 0 {
-		return nil, nil, false
-	}
-	b = b[n+m:]
-	size = min(size, uint64(len(b)))
-	return b[:size], b[size:], true
-}
-
-// after returns the first message if it has this number, or comes after one with the number before.
-func after(b []byte, before, number uint64) []byte {
-	if _, rest, ok := first(b, before); ok {
-		b = rest
-	}
-	message, _, _ := first(b, number)
-	return message
-}
-
 // errMalformed is the error for a message that cannot be read further.
 var errMalformed = errors.New("malformed message")
 
@@ -96,6 +35,8 @@ type cursor struct {
 	spans  *spans.Reader
 	offset int64 // in the input
 	buffer []byte
+	found  bool   // a span
+	other  signal // of records that are no spans, or ""
 }
 
 // maxMessage is the size in bytes of the largest message that is kept.
@@ -115,12 +56,21 @@ func readMessages(in *format.Input, r *bufio.Reader, f framing) error {
 	default:
 		return err
 	}
-	return c.spans.NoSpans()
+	return noSpans(c.spans, c.other)
 }
 
 func (c *cursor) all(f framing) error {
-	if f == alone {
+	switch f {
+	case alone:
 		return c.fields(math.MaxInt64, c.traces)
+	case wrapped:
+		return c.fields(math.MaxInt64, func(number uint64, end int64) error {
+			if number == responseTrace {
+				return c.message(end, c.traces)
+			}
+			c.unread("TraceByIDResponse", number, c.offset)
+			return nil
+		})
 	}
 	for {
 		size, err := c.size(f)
@@ -314,6 +264,14 @@ func (c *cursor) scope(resource int, end int64) error {
 			if !ok {
 				return err
 			}
+			if s := traces; !c.found {
+				if s = signalOf(b); s != traces {
+					c.other = s
+					c.in.File.Unread(model.StatUnreadFact, model.None, "OpenTelemetry record of "+string(s)).AddAt(at)
+					return nil
+				}
+			}
+			c.found = true
 			return c.spans.Span(resource, scope, b, at)
 		}
 		c.unread("ScopeSpans", number, at)

@@ -6,6 +6,7 @@ import (
 	"bufio"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/spans"
 )
 
 // Format is the format of OpenTelemetry's traces.
@@ -23,4 +24,13 @@ func read(in *format.Input) error {
 		return readJSON(in, r)
 	}
 	return readMessages(in, r, framingOf(head))
+}
+
+// noSpans returns the error for an input without a span, which may have records of another signal, or nil if it had one.
+func noSpans(r *spans.Reader, other signal) error {
+	err := r.NoSpans()
+	if err != nil && other != "" {
+		return format.Errorf(format.ErrUnsupported, -1, "OpenTelemetry %s are not read, only traces", other)
+	}
+	return err
 }

@@ -18,6 +18,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -280,7 +281,7 @@ func TestDetection(t *testing.T) {
 	for head, want := range map[string]string{
 		trace:                                   "otlp",
 		string(message):                         "otlp",
-		`{"resourceMetrics":[{"resource":{}}]}`: "json",
+		`{"resourceMetrics":[{"resource":{}}]}`: "otlp",
 		`{"batches":{}}`:                        "json",
 		"\x0a\x10\x08\x01\x12\x0c":              "",
 	} {
@@ -294,6 +295,25 @@ func TestDetection(t *testing.T) {
 	}
 	if _, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(`{"resourceSpans":[]}`)}); !errors.Is(err, format.ErrNoEvents) {
 		t.Error(err)
+	}
+}
+
+// A resource may be larger than what detection sees, and so may what comes before the first span.
+func TestLargeResource(t *testing.T) {
+	field := func(number protowire.Number, content ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), bytes.Join(content, nil))
+	}
+	attribute := field(1, field(1, []byte("k")), field(2, field(1, bytes.Repeat([]byte("x"), 66_000))))
+	span := field(2, field(1, bytes.Repeat([]byte{1}, 16)), field(2, bytes.Repeat([]byte{2}, 8)), field(5, []byte("n")),
+		[]byte{7<<3 | 1, 10, 0, 0, 0, 0, 0, 0, 0, 8<<3 | 1, 20, 0, 0, 0, 0, 0, 0, 0})
+	empty := field(1, field(1, field(1, field(1, []byte("k")))))
+	for name, trace := range map[string][]byte{
+		"an attribute of 66,000 bytes":  field(1, field(1, attribute), field(2, span)),
+		"7,000 resources without spans": append(bytes.Repeat(empty, 7000), field(1, field(2, span))...),
+	} {
+		if rows := ingesttest.MustRead(t, "a.pb", trace).Rows("slice", "name", "dur"); !slices.Equal(rows, []string{"n|10"}) {
+			t.Errorf("%s: %v", name, rows)
+		}
 	}
 }
 

@@ -140,7 +140,7 @@ func (r *reader) finish(err error) error {
 	}
 	// The library reads a whole generation before it returns the first event.
 	stat := model.StatGoTraceParseErrors
-	if s.end == io.EOF && r.generation == 0 {
+	if s.end == io.EOF && (r.generation == 0 || errors.Is(err, io.ErrUnexpectedEOF)) {
 		stat = model.StatTruncatedInput
 	}
 	strs := r.in.Store.Strings

@@ -4,11 +4,14 @@ package gperftools
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/lines"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is the format of gperftools' profiles.
@@ -31,6 +34,50 @@ func sniff(head []byte) bool {
 	return false
 }
 
+// whole returns a profile without a line or a sample that is cut off, which it counts. The rest would pass for a whole profile,
+// because texts have no end of their own.
+func whole(in *format.Input, data []byte) []byte {
+	if len(data) == 0 || data[0] != 0 {
+		return lines.Whole(in, data)
+	}
+	word, size := words(data)
+	// Each sample has its number, the number of its addresses, and these. The end is a sample with the address 0.
+	n := uint64(len(data)) / size
+	for at := uint64(headerWords); ; {
+		if at+2 > n || word(at+1) > n-at-2 {
+			in.File.LogAt(model.StatTruncatedInput, int64(len(data)), nil)
+			return data[:min(uint64(len(data)), at*size)]
+		}
+		count, addresses := word(at), word(at+1)
+		ends := count == 0 && addresses == 1 && word(at+2) == 0
+		if at += 2 + addresses; ends {
+			text := at * size
+			return append(data[:text:text], lines.Whole(in, data[text:])...)
+		}
+	}
+}
+
+// headerWords is the size of the header of a CPU profile.
+const headerWords = 5
+
+// words returns how to read a word of a CPU profile, and the size of one in bytes. The first word is 0, the second 3.
+func words(data []byte) (word func(i uint64) uint64, size uint64) {
+	size = 8
+	if data[4] != 0 || data[7] != 0 {
+		size = 4
+	}
+	var order binary.ByteOrder = binary.BigEndian
+	if data[size] != 0 {
+		order = binary.LittleEndian
+	}
+	return func(i uint64) uint64 {
+		if size == 4 {
+			return uint64(order.Uint32(data[i*size:]))
+		}
+		return order.Uint64(data[i*size:])
+	}, size
+}
+
 // maxBytes is the size of the largest profile, which is read as a whole.
 const maxBytes = 256 << 20
 
@@ -42,7 +89,7 @@ func read(in *format.Input) error {
 	case len(data) > maxBytes:
 		return format.Errorf(format.ErrUnsupported, maxBytes, "a profile of more than 256 MiB")
 	}
-	p, err := profile.ParseData(data)
+	p, err := profile.ParseData(whole(in, data))
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)
 	}

@@ -33,6 +33,9 @@ func Open(in *format.Input) (*Reader, error) {
 		r.Close()
 		return nil, err
 	}
+	if r.DB.Cut {
+		in.File.LogAt(model.StatTruncatedInput, r.file.Size, nil)
+	}
 	return r, nil
 }
 

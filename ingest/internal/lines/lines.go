@@ -38,6 +38,16 @@ func Each(in *format.Input, f func(offset int64, line []byte) error) error {
 	return l.Err()
 }
 
+// Whole returns a text that was read as a whole, up to the end of its last line. What follows may be the start of a longer line, so
+// it is left out, as by Each.
+func Whole(in *format.Input, text []byte) []byte {
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if end < len(text) {
+		in.File.LogAt(model.StatTruncatedInput, int64(end), nil)
+	}
+	return text[:end]
+}
+
 // A Reader reads the lines of an input.
 type Reader struct {
 	r      io.Reader

@@ -36,6 +36,7 @@ const (
 
 // File is a database.
 type File struct {
+	Cut bool // the file has fewer pages than it says
 	// Tables are the tables, in the order in which they were made.
 	Tables []*Table
 
@@ -71,6 +72,7 @@ func Open(at io.ReaderAt, size int64, damaged func(why string)) (*File, error) {
 		return nil, err
 	}
 	if want > size/page {
+		f.Cut = true
 		damaged(fmt.Sprintf("the file has %d of its %d pages", size/page, want))
 	}
 	if err := f.readSchema(); err != nil {

@@ -56,8 +56,12 @@ func readNames(in *format.Input) error {
 	names := r8.NewReader(in.Reader, pkg)
 	in.Reader = names
 	err := read(in)
-	for _, offset := range names.Invalid {
-		in.File.LogAt(model.StatR8MappingParseErrors, offset, nil)
+	for i, offset := range names.Invalid {
+		stat := model.StatR8MappingParseErrors
+		if names.Cut && i == len(names.Invalid)-1 {
+			stat = model.StatTruncatedInput
+		}
+		in.File.LogAt(stat, offset, nil)
 	}
 	if pkg == "" {
 		in.File.ExplainUnread(model.StatUnreadFact, model.None,

@@ -61,6 +61,7 @@ type Reader struct {
 	ended   bool
 
 	Invalid []int64 // offsets of lines that are no class, member or comment
+	Cut     bool    // the last of them lacks its end
 }
 
 // maxInvalid limits the memory for invalid lines. A file with more of them probably has another format.
@@ -90,7 +91,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 			if len(r.Invalid) == maxInvalid {
 				return 0, format.Errorf(format.ErrCorrupt, r.lines.Offset(), "more than %d lines that do not name a class, a field or a method", maxInvalid)
 			}
-			r.Invalid = append(r.Invalid, r.lines.Offset())
+			r.Invalid, r.Cut = append(r.Invalid, r.lines.Offset()), r.ended
 		}
 		if r.ended {
 			r.finish()

@@ -23,10 +23,12 @@ var Format = &format.Format{Name: "collapsed_stack", Title: "folded stacks", Sni
 // sniffLines is how many lines are checked at the start.
 const sniffLines = 3
 
+// sniff accepts lines of frames and a count. A stack of one frame is like many other lines, so there must be one of several
+// frames, too.
 func sniff(head []byte) bool {
 	cut := len(head) == format.HeadBytes // the last line may be incomplete
-	stacks := 0
-	for len(head) > 0 && stacks < sniffLines {
+	deep := false
+	for stacks := 0; len(head) > 0 && (stacks < sniffLines || !deep); {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
 		if head = rest; !whole && cut {
 			break
@@ -35,12 +37,13 @@ func sniff(head []byte) bool {
 			continue
 		}
 		frames, _, ok := parse(line)
-		if !ok || bytes.IndexByte(frames, ';') < 0 {
+		if !ok {
 			return false
 		}
 		stacks++
+		deep = deep || bytes.IndexByte(frames, ';') >= 0
 	}
-	return stacks > 0
+	return deep
 }
 
 // parse splits a trimmed line into the frames and their count.

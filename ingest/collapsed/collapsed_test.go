@@ -51,7 +51,10 @@ func TestDetection(t *testing.T) {
 	for head, want := range map[string]bool{
 		stacks:                        true,
 		"a;b 1":                       true,
-		"a;b 1\na 2\n":                false, // a single frame is too similar to other texts
+		"a;b 1\na 2\n":                true,
+		"a 2\na;b 1":                  true,
+		"a 1\nb 2\n":                  false, // single frames are too similar to other texts
+		"a 1\nb 2\nc 3\nd\na;b 1\n":   false,
 		"a;b 1\nc;d\n":                false,
 		"a;b x\n":                     false,
 		"# a;b 1\n":                   false,

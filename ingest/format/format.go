@@ -9,6 +9,7 @@
 package format
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"strings"
@@ -46,6 +47,12 @@ type Format struct {
 	// rest is still readable, the damage is counted in the file's stats and logged there
 	// instead.
 	Read func(*Input) error
+}
+
+// IsText reports whether an input that starts with head is text: it has no control characters but those of texts. Messages of
+// protobuf have others, because their numbers and sizes are small, but their first bytes can be letters.
+func IsText(head []byte) bool {
+	return bytes.IndexFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\f\r\x1b", r) }) < 0
 }
 
 // String returns what messages call the format.

@@ -23,27 +23,28 @@ var Format = &format.Format{
 const minBytes = 10
 
 // sniff reports whether head is a message with only fields of Profile, at least
-// one of which is distinctive.
+// one of which is distinctive. A text is none: its first letters can be valid tags, but
+// every profile has numbers, and an empty text at the start of its table.
 func sniff(head []byte) bool {
-	if len(head) < minBytes {
+	if len(head) < minBytes || format.IsText(head) {
 		return false
 	}
-	telling := false
+	telling, texts := false, false
 	for r := wire.Read(head); r.Next(); {
 		switch r.Number {
-		case pprofpb.Profile_SampleType:
-			if r.Type != wire.Bytes || !isValueType(r.Bytes()) {
+		case pprofpb.Profile_SampleType, pprofpb.Profile_Sample, pprofpb.Profile_Mapping, pprofpb.Profile_Location, pprofpb.Profile_Function:
+			ok, whole := isMessage(r.Field, nested[r.Number])
+			if !ok {
 				return false
 			}
-			telling = true
-		case pprofpb.Profile_Sample, pprofpb.Profile_Mapping, pprofpb.Profile_Location, pprofpb.Profile_Function,
-			pprofpb.Profile_StringTable:
-			if r.Type != wire.Bytes {
+			telling = telling || whole
+		case pprofpb.Profile_StringTable:
+			if r.Type != wire.Bytes || !texts && len(r.Bytes()) > 0 {
 				return false
 			}
-			telling = true
+			telling, texts = true, true
 		case pprofpb.Profile_PeriodType:
-			if r.Type != wire.Bytes {
+			if ok, _ := isMessage(r.Field, nested[r.Number]); !ok {
 				return false
 			}
 		case pprofpb.Profile_Comment:
@@ -66,16 +67,35 @@ func sniff(head []byte) bool {
 	return telling
 }
 
-// isValueType rules out other messages whose first fields are messages, such as
-// Perfetto's traces.
-func isValueType(message []byte) bool {
-	r := wire.Read(message)
+// nested are the types of the fields of messages in a profile, by their numbers.
+var nested = map[uint32][]wire.Type{
+	pprofpb.Profile_SampleType: numbers(pprofpb.ValueType_Unit),
+	pprofpb.Profile_PeriodType: numbers(pprofpb.ValueType_Unit),
+	pprofpb.Profile_Sample:     append(numbers(pprofpb.Sample_Value), wire.Bytes),
+	pprofpb.Profile_Mapping:    numbers(mappingFields),
+	pprofpb.Profile_Location:   append(append(numbers(pprofpb.Location_Address), wire.Bytes), wire.Varint), // the last says whether it was folded
+	pprofpb.Profile_Function:   numbers(pprofpb.Function_StartLine),
+}
+
+// mappingFields is the number of fields of a Mapping. The last four say what symbols it has.
+const mappingFields = 10
+
+// numbers returns the types of n fields that are numbers.
+func numbers(n int) []wire.Type { return make([]wire.Type, n) }
+
+// isMessage rules out other messages whose fields have the same numbers, such as Perfetto's traces. The numbers of a sample
+// may be packed. whole is false for a message that is damaged.
+func isMessage(f wire.Field, types []wire.Type) (ok, whole bool) {
+	if f.Type != wire.Bytes {
+		return false, false
+	}
+	r := wire.Read(f.Bytes())
 	for r.Next() {
-		if r.Number > 2 || r.Type != wire.Varint {
-			return false
+		if int(r.Number) > len(types) || r.Type != types[r.Number-1] && !(f.Number == pprofpb.Profile_Sample && r.Type == wire.Bytes) {
+			return false, false
 		}
 	}
-	return !r.Bad()
+	return true, !r.Bad()
 }
 
 func read(in *format.Input) error {

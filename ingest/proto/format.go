@@ -27,7 +27,7 @@ func Reads(families ...Family) func(*format.Input) error {
 // well-formed, as far as head holds them. The packet tag alone proves nothing: it is
 // a newline, and text files can begin with one too.
 func Sniff(head []byte) bool {
-	if !bytes.HasPrefix(head, []byte{packetTag}) {
+	if !bytes.HasPrefix(head, []byte{packetTag}) || len(head) > 1 && format.IsText(head) {
 		return false
 	}
 	size, n := wire.Uvarint(head[1:])

@@ -101,11 +101,13 @@ func (p *Packet) clear(offset int64) {
 	p.packetHead = packetHead{Offset: offset}
 }
 
-// read decodes a packet and reports whether it is well-formed.
+// read decodes a packet and reports whether it is well-formed. One of which no field has the type that it has in TracePacket
+// is a message of another kind.
 func (p *Packet) read(data []byte, offset int64) bool {
 	p.clear(offset)
 	p.data = data
 	p.fields = p.single[:0]
+	own := len(data) == 0
 	for i := 0; i < len(data); {
 		tag, v, next := wire.Scan(data, i)
 		if next < 0 {
@@ -115,15 +117,31 @@ func (p *Packet) read(data []byte, offset int64) bool {
 		switch tag {
 		case pb.TracePacket_Timestamp<<3 | tagVarint:
 			p.Timestamp, p.HasTimestamp = int64(v), true
+			own = true
 		case pb.TracePacket_TrustedPacketSequenceID<<3 | tagVarint:
 			p.Sequence, p.HasSequence = uint32(v), true
+			own = true
 		case pb.TracePacket_SequenceFlags<<3 | tagVarint:
 			p.flags = uint32(v)
+			own = true
 		default:
-			p.take(wire.ScannedField(data, tag, v, next))
+			f := wire.ScannedField(data, tag, v, next)
+			own = own || f.Type == typeOf(f.Number)
+			p.take(f)
 		}
 	}
-	return true
+	return own
+}
+
+// typeOf returns the type of a field of TracePacket: all but these are bytes, texts and messages.
+func typeOf(field uint32) wire.Type {
+	switch field {
+	case pb.TracePacket_Timestamp, pb.TracePacket_TimestampClockID, pb.TracePacket_TrustedUID, pb.TracePacket_TrustedPacketSequenceID,
+		pb.TracePacket_TrustedPID, pb.TracePacket_SequenceFlags, pb.TracePacket_IncrementalStateCleared,
+		pb.TracePacket_PreviousPacketDropped, pb.TracePacket_FirstPacketOnSequence, pb.TracePacket_MachineID:
+		return wire.Varint
+	}
+	return wire.Bytes
 }
 
 func (p *Packet) take(f wire.Field) {

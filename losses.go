@@ -15,7 +15,7 @@ import (
 type Losses struct {
 	Events     int64       `json:"events"`     // in the dataset
 	Lost       int64       `json:"lost"`       // events that it does not have, as far as they were counted
-	Incomplete bool        `json:"incomplete"` // a compressed file or a file in an archive ends too early
+	Incomplete bool        `json:"incomplete"` // the input, or a file in it, ends too early
 	Counts     []LossCount `json:"counts,omitempty"`
 }
 
@@ -44,7 +44,7 @@ func LossesOf(events int64, stats []export.Stat) Losses {
 		if s.Lost() {
 			l.Lost += s.Value
 		}
-		l.Incomplete = l.Incomplete || s.Name == model.StatIncompleteFile.String()
+		l.Incomplete = l.Incomplete || s.Name == model.StatIncompleteFile.String() || s.Name == model.StatTruncatedInput.String()
 	}
 	return l
 }
@@ -70,7 +70,11 @@ func (l *Losses) Add(o Losses) {
 func (l Losses) Alarm() string {
 	var parts []string
 	if l.Incomplete {
-		parts = append(parts, "INCOMPLETE: the file ends too early, and the rest of it is missing")
+		read := ""
+		if l.Events > 0 {
+			read = fmt.Sprintf(": %s events before its end were read", count.String(l.Events))
+		}
+		parts = append(parts, "INCOMPLETE: the file ends too early"+read+", and the rest of it is missing")
 	}
 	if share := float64(l.Lost) / float64(l.Lost+l.Events); l.Lost > 0 && share > muchLost {
 		parts = append(parts, fmt.Sprintf("LOST: %s of %s events (%.1f %%), %s", count.String(l.Lost), count.String(l.Lost+l.Events), 100*share,

@@ -66,7 +66,7 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
-	in := &reading{options: o, store: store, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted, Context: o.Context})}
+	in := &reading{name: name, options: o, store: store, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted, Context: o.Context})}
 	defer in.sorter.Close()
 	err := in.file(origin{name: name, shown: name}, r)
 	if flushed := in.sorter.Flush(); err == nil {
@@ -85,6 +85,9 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 		f.Finish()
 		named = named || f.MetadataText("trace_uuid") != ""
 	}
+	if err == nil {
+		err = in.nothing(named)
+	}
 	if !named && in.traces > 0 {
 		store.SetMetadata("trace_uuid", model.StringArg(store.Strings.Intern(in.uuid)))
 	}
@@ -96,6 +99,8 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 
 // reading is the state of one call of Read.
 type reading struct {
+	name      string           // of the input
+	formats   []*format.Format // of the files that were read
 	options   Options
 	store     *model.Store
 	sorter    *sort.Sorter
@@ -207,6 +212,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		}
 	}
 	rd.files = append(rd.files, file)
+	rd.formats = append(rd.formats, f)
 	inside := origin{name: from.name, shown: from.shown, inner: from.inner, parent: file, parents: append(slices.Clip(from.parents), f.Name)}
 	var override format.Override
 	context := &model.Context{Store: rd.store, File: file} // for files without events

@@ -45,8 +45,12 @@ func TestInputsThatAreNoTrace(t *testing.T) {
 		strings.Repeat(" ", 100_000):  {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
 		"\n\n\nhello\n":               {format.ErrUnknown, `it starts with "\n\n\nhello\n"; supported formats`},
 		strings.Repeat("\x00", 72) + "\x02\x00\x02\xc0": {format.ErrUnknown, "it looks like a log of Event Tracing for Windows (.etl), which is not supported; PerfView saves its stacks for speedscope"},
-		"\x7fELF\x02\x01": {format.ErrUnknown, "it looks like an ELF binary, which is not supported; supported formats: "},
-		"SQLite":          {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; supported formats: "},
+		"\x7fELF\x02\x01":                   {format.ErrUnknown, "it looks like an ELF binary, which is not supported; supported formats: "},
+		"SQLite":                            {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; supported formats: "},
+		"2 request fox\n2 failed\n2 lazy\n": {format.ErrUnknown, `it starts with "2 request fox\n2 "`},
+		"* daemon not running; starting now\n* daemon ok\n": {format.ErrUnknown, "it starts with "},
+		"\x0a\x00":        {format.ErrNoEvents, "f: it looks like Perfetto, but nothing in it can be read: no trace events"},
+		"# tracer: nop\n": {format.ErrNoEvents, "f: it looks like systrace, but nothing in it can be read"},
 		"%P":              {format.ErrUnknown, `it starts with "%P"`},
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "f", Reader: strings.NewReader(input)})

@@ -119,3 +119,61 @@ func TestIncomplete(t *testing.T) {
 		t.Errorf("traces %v", all)
 	}
 }
+
+// An input that ends inside a record is exit code 5, whatever its format, and the first line says what was read.
+func TestCutInsideRecord(t *testing.T) {
+	var events strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&events, "{\"ph\":\"X\",\"ts\":%d,\"dur\":1,\"pid\":1,\"tid\":1,\"name\":\"n\"},\n", 10*i)
+	}
+	whole := skipped(100, 0)
+	recording, err := os.ReadFile("../../testdata/perf.data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := "heap profile:      1:       64 [     1:      64] @ heapprofile\n     1:       64 [     1:      64] @ 0x00401000 0x402000\n     1:       64 [     1:      64] @ 0x0040"
+	dir := folder(t, map[string]string{"a.json": `{"traceEvents":[` + events.String()[:350], "a.pftrace": string(whole[:len(whole)-3]),
+		"a.data": string(recording[:len(recording)/2]), "a.heap": heap})
+	for _, name := range []string{"a.json", "a.pftrace", "a.data", "a.heap"} {
+		got := tpconvert(t, dir, name, "out_"+name)
+		got.expect(t, exitIncomplete, "the input ends too early")
+		if line, _, _ := strings.Cut(got.stdout, "\n"); !strings.HasPrefix(line, name+": INCOMPLETE: the file ends too early") ||
+			name != "a.heap" && !strings.Contains(line, " events before its end were read, and the rest of it is missing") {
+			t.Errorf("first line %q", line)
+		}
+	}
+	if n := rows(t, dir, "out_a.heap", "stack_profile_frame.parquet"); n != 2 {
+		t.Errorf("%d frames, want those of the whole sample", n)
+	}
+}
+
+// Each exit code is the same if every input is there twice.
+func TestCopies(t *testing.T) {
+	cut := `[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"},{"ph":"X","ts":`
+	inputs := map[string]string{"good": goodTrace, "bad": "no trace", "lossy": lossyTrace, "cut": cut, "nothing": "\x0a\x00"}
+	files := map[string]string{}
+	for name, data := range inputs {
+		files[name+"1"], files[name+"2"] = data, data
+	}
+	dir := folder(t, files)
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"good1 good2", exitDone, ""},
+		{"--strict lossy1 lossy2", exitFailure, "data was lost or damaged"},
+		{"good1 good2 bad1 bad2", exitSomeFailed, "2 of 4 traces could not be converted"},
+		{"bad1 good1 bad2", exitSomeFailed, "bad2 has the same content as bad1"},
+		{"bad1 bad2", exitBadInput, "2 of 2 traces could not be converted"},
+		{"nothing1 nothing2", exitBadInput, "it looks like Perfetto, but nothing in it can be read"},
+		{"cut1 cut2", exitIncomplete, "the input ends too early"},
+		{"cut1 cut2 bad1 bad2", exitSomeFailed, "2 of 4"},
+	} {
+		out := "out_" + strings.ReplaceAll(c.args, " ", "_")
+		tpconvert(t, dir, append(strings.Fields(c.args), out)...).expect(t, c.code, c.says)
+		if _, err := os.Stat(filepath.Join(dir, out)); c.code == exitBadInput && err == nil {
+			t.Errorf("%s: a dataset", c.args)
+		}
+	}
+}

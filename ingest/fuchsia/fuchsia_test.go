@@ -665,6 +665,9 @@ func TestTruncation(t *testing.T) {
 	all := whole()
 	for n := 8; n < len(all); n++ {
 		rows, err := ingesttest.Read(t, ingesttest.File{Name: "a.fxt", Reader: bytes.NewReader(all[:n])})
+		if n == 8 && errors.Is(err, format.ErrNoEvents) { // nothing but the first record
+			continue
+		}
 		if err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}

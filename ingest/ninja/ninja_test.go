@@ -111,6 +111,9 @@ func TestBadLinesAreCounted(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	whole := log("5", "1 2 0 a 12", "3 4 0 b 34")
 	for n := len("# ninja log v5"); n < len(whole); n++ {
+		if n == len("# ninja log v5\n") { // a log without a build
+			continue
+		}
 		tables := ingesttest.MustRead(t, "", whole[:n])
 		lines := bytes.Count(whole[:n], []byte("\n"))
 		tables.Want(t, "slice", "name", []string{"a"}[:max(lines-1, 0)]...)

@@ -186,6 +186,12 @@ func (f *File) section(name string) *section {
 	return nil
 }
 
+// How a section is compressed (ELFCOMPRESS_*).
+const (
+	compressedZlib = 1
+	compressedZstd = 2
+)
+
 // contents returns the bytes of a section, decompressed.
 func (f *File) contents(s *section) ([]byte, error) {
 	b, err := f.take(s.offset, s.bytes)
@@ -201,9 +207,9 @@ func (f *File) contents(s *section) ([]byte, error) {
 	}
 	var from io.Reader
 	switch kind := binary.LittleEndian.Uint32(b); kind {
-	case 1:
+	case compressedZlib:
 		from, err = zlib.NewReader(bytes.NewReader(b[24:]))
-	case 2:
+	case compressedZstd:
 		var d *zstd.Decoder
 		if d, err = zstd.NewReader(bytes.NewReader(b[24:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)); err == nil {
 			defer d.Close()

@@ -83,18 +83,18 @@ func (e *expression) jump(offset int64, taken bool) {
 // step executes an operation.
 func (e *expression) step(op uint8) {
 	switch {
-	case op >= 0x30 && op <= 0x4f: // lit
-		e.push(uint64(op - 0x30))
-	case op >= 0x70 && op <= 0x8f: // breg
-		e.register(uint64(op-0x70), e.sleb())
-	case op >= 0x08 && op <= 0x0f: // const, by size, unsigned and signed
-		size := 1 << ((op - 0x08) / 2)
+	case op >= opLit0 && op < opReg0:
+		e.push(uint64(op - opLit0))
+	case op >= opBreg0 && op <= opBreg31:
+		e.register(uint64(op-opBreg0), e.sleb())
+	case op >= opConst1U && op < opConstU: // by size, unsigned and signed
+		size := 1 << ((op - opConst1U) / 2)
 		if op&1 == 0 {
 			e.push(e.fixed(size))
 		} else {
 			e.push(uint64(e.signed(size)))
 		}
-	case op >= 0x1a && op <= 0x2e && op != 0x1f && op != 0x20 && op != 0x23 && op != 0x28:
+	case op >= opAnd && op <= opNe && op != opNeg && op != opNot && op != opPlusUConst && op != opBra:
 		b := e.pop()
 		e.binary(op, e.pop(), b)
 	default:
@@ -102,52 +102,97 @@ func (e *expression) step(op uint8) {
 	}
 }
 
+// The operations of DWARF expressions (DW_OP_*).
+const (
+	opAddr       = 0x03
+	opDeref      = 0x06
+	opConst1U    = 0x08
+	opConstU     = 0x10
+	opConstS     = 0x11
+	opDup        = 0x12
+	opDrop       = 0x13
+	opOver       = 0x14
+	opPick       = 0x15
+	opSwap       = 0x16
+	opRot        = 0x17
+	opAbs        = 0x19
+	opAnd        = 0x1a
+	opDiv        = 0x1b
+	opMinus      = 0x1c
+	opMod        = 0x1d
+	opMul        = 0x1e
+	opNeg        = 0x1f
+	opNot        = 0x20
+	opOr         = 0x21
+	opPlus       = 0x22
+	opPlusUConst = 0x23
+	opShl        = 0x24
+	opShr        = 0x25
+	opShra       = 0x26
+	opXor        = 0x27
+	opBra        = 0x28
+	opEq         = 0x29
+	opGe         = 0x2a
+	opGt         = 0x2b
+	opLe         = 0x2c
+	opLt         = 0x2d
+	opNe         = 0x2e
+	opSkip       = 0x2f
+	opLit0       = 0x30
+	opReg0       = 0x50
+	opBreg0      = 0x70
+	opBreg31     = 0x8f
+	opBregX      = 0x92
+	opDerefSize  = 0x94
+	opNop        = 0x96
+)
+
 // other executes the operations that have no family.
 func (e *expression) other(op uint8) {
 	switch op {
-	case 0x03: // addr
+	case opAddr:
 		e.push(e.fixed(8))
-	case 0x06: // deref
+	case opDeref:
 		e.deref(8)
-	case 0x94: // deref_size
+	case opDerefSize:
 		e.deref(int(e.uint8()))
-	case 0x10:
+	case opConstU:
 		e.push(e.uleb())
-	case 0x11:
+	case opConstS:
 		e.push(uint64(e.sleb()))
-	case 0x12: // dup
+	case opDup:
 		e.pick(0)
-	case 0x13: // drop
+	case opDrop:
 		e.pop()
-	case 0x14: // over
+	case opOver:
 		e.pick(1)
-	case 0x15:
+	case opPick:
 		e.pick(int(e.uint8()))
-	case 0x16: // swap
+	case opSwap:
 		b, a := e.pop(), e.pop()
 		e.stack = append(e.stack, b, a)
-	case 0x17: // rot
+	case opRot:
 		c, b, a := e.pop(), e.pop(), e.pop()
 		e.stack = append(e.stack, c, a, b)
-	case 0x19: // abs
+	case opAbs:
 		v := int64(e.pop())
 		e.push(uint64(max(v, -v)))
-	case 0x1f: // neg
+	case opNeg:
 		e.push(-e.pop())
-	case 0x20: // not
+	case opNot:
 		e.push(^e.pop())
-	case 0x23: // plus_uconst
+	case opPlusUConst:
 		v := e.pop()
 		e.push(v + e.uleb())
-	case 0x28: // bra
+	case opBra:
 		offset := e.signed(2)
 		e.jump(offset, e.pop() != 0)
-	case 0x2f: // skip
+	case opSkip:
 		e.jump(e.signed(2), true)
-	case 0x92: // bregx
+	case opBregX:
 		n := e.uleb()
 		e.register(n, e.sleb())
-	case 0x96: // nop
+	case opNop:
 	default:
 		e.failed = true
 	}
@@ -162,44 +207,44 @@ func (e *expression) binary(op uint8, a, b uint64) {
 		return 0
 	}
 	x, y := int64(a), int64(b)
-	if b == 0 && (op == 0x1b || op == 0x1d) {
+	if b == 0 && (op == opDiv || op == opMod) {
 		e.failed = true
 		return
 	}
 	switch op {
-	case 0x1a:
+	case opAnd:
 		a &= b
-	case 0x1b:
+	case opDiv:
 		a = uint64(x / y)
-	case 0x1c:
+	case opMinus:
 		a -= b
-	case 0x1d:
+	case opMod:
 		a %= b
-	case 0x1e:
+	case opMul:
 		a *= b
-	case 0x21:
+	case opOr:
 		a |= b
-	case 0x22:
+	case opPlus:
 		a += b
-	case 0x24:
+	case opShl:
 		a <<= b
-	case 0x25:
+	case opShr:
 		a >>= b
-	case 0x26:
+	case opShra:
 		a = uint64(x >> b)
-	case 0x27:
+	case opXor:
 		a ^= b
-	case 0x29:
+	case opEq:
 		a = truth(x == y)
-	case 0x2a:
+	case opGe:
 		a = truth(x >= y)
-	case 0x2b:
+	case opGt:
 		a = truth(x > y)
-	case 0x2c:
+	case opLe:
 		a = truth(x <= y)
-	case 0x2d:
+	case opLt:
 		a = truth(x < y)
-	case 0x2e:
+	case opNe:
 		a = truth(x != y)
 	}
 	e.push(a)

@@ -82,6 +82,16 @@ func (r *reader) block() []byte { return r.take(r.uleb()) }
 
 // The encodings of pointers: of their values in the lower half of a byte, of what they are relative to in the upper.
 const (
+	pointerWord   = 0x00
+	pointerULEB   = 0x01
+	pointerUData2 = 0x02
+	pointerUData4 = 0x03
+	pointerUData8 = 0x04
+	pointerSLEB   = 0x09
+	pointerSData2 = 0x0a
+	pointerSData4 = 0x0b
+	pointerSData8 = 0x0c
+
 	pointerAbsolute = 0x00
 	pointerToItself = 0x10 // relative to its place
 	pointerIndirect = 0x80
@@ -95,19 +105,19 @@ func (r *reader) pointer(encoding uint8) (v uint64, ok bool) {
 	}
 	place := r.address + uint64(r.at)
 	switch encoding & 15 {
-	case 0, 4, 12:
+	case pointerWord, pointerUData8, pointerSData8:
 		v = r.fixed(8)
-	case 1:
+	case pointerULEB:
 		v = r.uleb()
-	case 2:
+	case pointerUData2:
 		v = r.fixed(2)
-	case 3:
+	case pointerUData4:
 		v = r.fixed(4)
-	case 9:
+	case pointerSLEB:
 		v = uint64(r.sleb())
-	case 10:
+	case pointerSData2:
 		v = uint64(r.signed(2))
-	case 11:
+	case pointerSData4:
 		v = uint64(r.signed(4))
 	default:
 		return 0, false

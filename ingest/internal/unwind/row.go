@@ -101,6 +101,36 @@ const (
 	cfaRestore = 3 << 6
 )
 
+// The other instructions of call frame information (DW_CFA_*).
+const (
+	cfaNop                    = 0x00
+	cfaSetLoc                 = 0x01
+	cfaAdvance1               = 0x02
+	cfaAdvance2               = 0x03
+	cfaAdvance4               = 0x04
+	cfaOffsetExtended         = 0x05
+	cfaRestoreExtended        = 0x06
+	cfaUndefined              = 0x07
+	cfaSameValue              = 0x08
+	cfaRegister               = 0x09
+	cfaRememberState          = 0x0a
+	cfaRestoreState           = 0x0b
+	cfaDefCFA                 = 0x0c
+	cfaDefCFARegister         = 0x0d
+	cfaDefCFAOffset           = 0x0e
+	cfaDefCFAExpression       = 0x0f
+	cfaExpression             = 0x10
+	cfaOffsetExtendedSF       = 0x11
+	cfaDefCFASF               = 0x12
+	cfaDefCFAOffsetSF         = 0x13
+	cfaValOffset              = 0x14
+	cfaValOffsetSF            = 0x15
+	cfaValExpression          = 0x16
+	cfaNegateRAState          = 0x2d // AARCH64_negate_ra_state; on other machines GNU_window_save
+	cfaArgsSize               = 0x2e // GNU_args_size
+	cfaNegativeOffsetExtended = 0x2f // GNU_negative_offset_extended
+)
+
 // run executes instructions up to the address. It returns false for unknown ones.
 func (p *program) run(instructions []byte) bool {
 	r := reader{data: instructions}
@@ -144,53 +174,53 @@ func (p *program) restore(register uint64) {
 // extended executes an instruction whose operands follow it.
 func (p *program) extended(op uint8, r *reader) bool {
 	switch op {
-	case 0x00: // nop
-	case 0x01: // set_loc
+	case cfaNop:
+	case cfaSetLoc:
 		p.at, _ = r.pointer(p.pointers &^ pointerToItself)
 		return p.pointers&0x70 == 0
-	case 0x02:
+	case cfaAdvance1:
 		p.at += r.fixed(1) * p.codeUnit
-	case 0x03:
+	case cfaAdvance2:
 		p.at += r.fixed(2) * p.codeUnit
-	case 0x04:
+	case cfaAdvance4:
 		p.at += r.fixed(4) * p.codeUnit
-	case 0x05: // offset_extended
+	case cfaOffsetExtended:
 		p.set(r.uleb(), rule{kind: atOffset, offset: int64(r.uleb()) * p.dataUnit})
-	case 0x06:
+	case cfaRestoreExtended:
 		p.restore(r.uleb())
-	case 0x07:
+	case cfaUndefined:
 		p.set(r.uleb(), rule{kind: undefined})
-	case 0x08:
+	case cfaSameValue:
 		p.set(r.uleb(), rule{kind: same})
-	case 0x09:
+	case cfaRegister:
 		p.set(r.uleb(), rule{kind: inRegister, register: r.uleb()})
-	case 0x0a: // remember_state
+	case cfaRememberState:
 		if len(p.remembered) >= maxRemembered {
 			return false
 		}
 		p.remembered = append(p.remembered, p.state)
-	case 0x0b: // restore_state
+	case cfaRestoreState:
 		last := len(p.remembered) - 1
 		if last < 0 {
 			return false
 		}
 		p.state, p.remembered = p.remembered[last], p.remembered[:last]
-	case 0x10: // expression
+	case cfaExpression:
 		p.set(r.uleb(), rule{kind: atAddress, expression: r.block()})
-	case 0x11: // offset_extended_sf
+	case cfaOffsetExtendedSF:
 		p.set(r.uleb(), rule{kind: atOffset, offset: r.sleb() * p.dataUnit})
-	case 0x14: // val_offset
+	case cfaValOffset:
 		p.set(r.uleb(), rule{kind: isOffset, offset: int64(r.uleb()) * p.dataUnit})
-	case 0x15: // val_offset_sf
+	case cfaValOffsetSF:
 		p.set(r.uleb(), rule{kind: isOffset, offset: r.sleb() * p.dataUnit})
-	case 0x16: // val_expression
+	case cfaValExpression:
 		p.set(r.uleb(), rule{kind: isResult, expression: r.block()})
-	case 0x2d: // AARCH64_negate_ra_state; on other machines GNU_window_save
+	case cfaNegateRAState:
 		p.signed = !p.signed
 		return p.signs >= 0
-	case 0x2e: // GNU_args_size
+	case cfaArgsSize:
 		r.uleb()
-	case 0x2f: // GNU_negative_offset_extended
+	case cfaNegativeOffsetExtended:
 		p.set(r.uleb(), rule{kind: atOffset, offset: -int64(r.uleb()) * p.dataUnit})
 	default:
 		return p.defineCFA(op, r)
@@ -201,19 +231,19 @@ func (p *program) extended(op uint8, r *reader) bool {
 // defineCFA executes an instruction about the canonical frame address.
 func (p *program) defineCFA(op uint8, r *reader) bool {
 	switch op {
-	case 0x0c: // def_cfa
+	case cfaDefCFA:
 		p.cfa = rule{kind: inRegister, register: r.uleb(), offset: int64(r.uleb())}
-	case 0x0d: // def_cfa_register
+	case cfaDefCFARegister:
 		p.cfa.register = r.uleb()
 		return p.cfa.kind == inRegister
-	case 0x0e: // def_cfa_offset
+	case cfaDefCFAOffset:
 		p.cfa.offset = int64(r.uleb())
 		return p.cfa.kind == inRegister
-	case 0x0f: // def_cfa_expression
+	case cfaDefCFAExpression:
 		p.cfa = rule{kind: isResult, expression: r.block()}
-	case 0x12: // def_cfa_sf
+	case cfaDefCFASF:
 		p.cfa = rule{kind: inRegister, register: r.uleb(), offset: r.sleb() * p.dataUnit}
-	case 0x13: // def_cfa_offset_sf
+	case cfaDefCFAOffsetSF:
 		p.cfa.offset = r.sleb() * p.dataUnit
 		return p.cfa.kind == inRegister
 	default:

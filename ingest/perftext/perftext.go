@@ -172,7 +172,8 @@ func read(in *format.Input) error {
 	if all.Err() != nil {
 		return all.Err()
 	}
-	if rest := all.Rest(); len(bytes.TrimSpace(rest)) > 0 {
+	// In a sample, white space is the beginning of a frame.
+	if rest := all.Rest(); len(bytes.TrimSpace(rest)) > 0 || len(rest) > 0 && r.state == inSample {
 		if err := r.lastLine(all.Offset(), rest); err != nil {
 			return err
 		}
@@ -187,7 +188,8 @@ func read(in *format.Input) error {
 func (r *reader) lastLine(offset int64, line []byte) error {
 	line = bytes.TrimRight(line, "\r ")
 	_, isHeader := parseHeader(line, r.ids == without)
-	if (isHeader || isStackedFrame(line)) && (r.files != with || bytes.HasSuffix(line, []byte(")"))) {
+	isFrame := isStackedFrame(line)
+	if (isHeader || isFrame) && bytes.HasSuffix(line, []byte(")")) || isHeader && r.files != with || isFrame && r.files == without {
 		return r.line(offset, line)
 	}
 	r.in.File.LogAt(model.StatTruncatedInput, offset, nil)

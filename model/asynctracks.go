@@ -147,6 +147,22 @@ func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, 
 	return TrackID(a.lane(nested.lanes[place]).track)
 }
 
+// Overlaps calls f with each track of Overlapping, until f returns false.
+func (a *AsyncTracks) Overlaps(b *Blueprint, f func(TrackID) bool, dims ...Dim) {
+	if a.nested == nil {
+		return
+	}
+	set := a.sets.Get(a.context.Tracks.key(b, dims))
+	if set == nil || a.nested[set.group] == nil {
+		return
+	}
+	for _, at := range a.nested[set.group].lanes {
+		if !f(TrackID(a.lane(at).track)) {
+			return
+		}
+	}
+}
+
 // nestedLanes are the lanes of a set on which slices nest, by place.
 type nestedLanes struct {
 	lanes  []int32
@@ -267,15 +283,15 @@ func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool,
 		a.dims = append(a.dims, IntDim(upid))
 	}
 	a.dims = append(a.dims, StringDim(scope), StringDim(a.roots.of(process, uint64(id), name)))
-	switch phase {
-	case AsyncBegin:
-		return a.Begin(b, &a.options, id, a.dims...)
-	case AsyncEnd:
-		return a.End(b, &a.options, id, a.dims...)
-	default:
-		a.Begin(b, &a.options, id, a.dims...)
-		return a.End(b, &a.options, id, a.dims...)
+	var track TrackID
+	if phase != AsyncEnd {
+		track = a.Begin(b, &a.options, id, a.dims...)
 	}
+	if phase != AsyncBegin {
+		track = a.End(b, &a.options, id, a.dims...)
+	}
+	a.context.Slices.track(track).async = true
+	return track
 }
 
 // firstNames remembers the first name seen with each id. Ids are often consecutive, so

@@ -106,6 +106,14 @@ func (f *File) Add(stat Stat, index, n int64) {
 	f.store.stats[statKey{stat, index, f.ID, None}] += n
 }
 
+// Uncount takes back a Count.
+func (f *File) Uncount(stat Stat) {
+	key := statKey{stat, None, f.ID, None}
+	if f.store.stats[key]--; f.store.stats[key] == 0 {
+		delete(f.store.stats, key)
+	}
+}
+
 // Stat returns a stat's count. index is None unless the stat has one.
 func (f *File) Stat(stat Stat, index int64) int64 {
 	return f.store.stats[statKey{stat, index, f.ID, None}]

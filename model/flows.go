@@ -8,12 +8,15 @@ import (
 // FlowID is the id by which a trace links the slices of a flow.
 type FlowID uint64
 
+// v1Space are the FlowIDs of flows of phases s, t and f: their number, apart from the ids that slices name.
+const v1Space FlowID = 1 << 63
+
 // Flows stores the arrows between slices.
 type Flows struct {
 	context *Context
 	open    paged.Map[flowEnd] // by FlowID
-	v1      paged.List[v1Flow] // by FlowID
-	v1Index paged.Index        // of v1, by hash
+	v1      paged.List[FlowKey]
+	v1Index paged.Index // of v1, by hash
 	scratch ArgSet
 }
 
@@ -21,28 +24,44 @@ type Flows struct {
 type flowEnd struct {
 	slice SliceID
 	ts    int64
+	ended bool // a later begin may use the id again
 }
 
-type v1Flow struct {
-	id             uint64
-	category, name StringID
+// waitingFlow is a flow that ends at the next slice of a track.
+type waitingFlow struct {
+	flow FlowID
+	last flowEnd // its slice is None if the flow had not begun
 }
 
-// V1 returns the FlowID of a flow of phases s, t and f, which is identified by
-// id, category and name.
-func (f *Flows) V1(id uint64, category, name StringID) FlowID {
-	v1 := v1Flow{id, category, name}
+// FlowKey identifies a flow of phases s, t and f.
+type FlowKey struct {
+	ID             uint64
+	Text           bool // the id is a StringID
+	Process        UPID // the process that the id belongs to, if Local
+	Local          bool
+	Category, Name StringID
+}
+
+// V1 returns the FlowID of a flow of phases s, t and f.
+func (f *Flows) V1(v1 FlowKey) FlowID {
 	key := v1.hash()
 	flow, ok := f.v1Index.Find(key, f.hashOf)
 	if !ok {
 		flow = f.v1.Append(v1)
 		f.v1Index.Set(key, flow, f.hashOf)
 	}
-	return FlowID(flow)
+	return FlowID(flow) | v1Space
 }
 
-func (v v1Flow) hash() uint64 {
-	return hash.Mix(v.id, uint64(uint32(v.category))<<32|uint64(uint32(v.name)))
+func (v FlowKey) hash() uint64 {
+	key := hash.Mix(v.ID, uint64(uint32(v.Category))<<32|uint64(uint32(v.Name)))
+	if v.Text {
+		key = hash.Mix(key, 1)
+	}
+	if v.Local {
+		key = hash.Mix(key, uint64(v.Process)+2)
+	}
+	return key
 }
 
 func (f *Flows) hashOf(flow int) uint64 { return f.v1.At(flow).hash() }
@@ -52,66 +71,85 @@ func (f *Flows) Active(flow FlowID) bool {
 	return f.open.Get(uint64(flow)) != nil
 }
 
-// Begin starts a flow at the innermost open slice of the track.
-func (f *Flows) Begin(track TrackID, flow FlowID) {
-	if slice, ts := f.enclosing(track); slice != None {
-		f.BeginAt(slice, ts, flow)
+// Begin starts a flow at the slice of the track that encloses ts (ns).
+func (f *Flows) Begin(track TrackID, ts int64, flow FlowID) {
+	if slice, start := f.enclosing(track, ts); slice != None {
+		f.BeginAt(slice, start, flow)
 	}
 }
 
 // BeginAt starts a flow at a slice that starts at ts (ns).
 func (f *Flows) BeginAt(slice SliceID, ts int64, flow FlowID) {
-	if f.Active(flow) {
+	switch last := f.open.Get(uint64(flow)); {
+	case last == nil:
+		f.open.Add(uint64(flow), flowEnd{slice: slice, ts: ts})
+	case last.ended:
+		*last = flowEnd{slice: slice, ts: ts}
+	default:
 		f.context.File.Count(StatFlowDuplicateID)
-		return
 	}
-	f.open.Add(uint64(flow), flowEnd{slice, ts})
 }
 
-// Step leads a flow through the innermost open slice of the track.
-func (f *Flows) Step(track TrackID, flow FlowID) {
-	if slice, ts := f.enclosing(track); slice != None {
-		f.StepAt(slice, ts, flow)
+// Step leads a flow through the slice of the track that encloses ts (ns).
+func (f *Flows) Step(track TrackID, ts int64, flow FlowID) {
+	if slice, start := f.enclosing(track, ts); slice != None {
+		f.step(slice, start, flow, true)
 	}
 }
 
 // StepAt leads a flow through a slice that starts at ts (ns).
 func (f *Flows) StepAt(slice SliceID, ts int64, flow FlowID) {
-	if f.arrow(slice, ts, flow, StatFlowStepWithoutStart) {
-		*f.open.Get(uint64(flow)) = flowEnd{slice, ts}
+	f.step(slice, ts, flow, flow&v1Space != 0)
+}
+
+func (f *Flows) step(slice SliceID, ts int64, flow FlowID, directed bool) {
+	if f.arrow(slice, ts, flow, directed, StatFlowStepWithoutStart) {
+		*f.open.Get(uint64(flow)) = flowEnd{slice: slice, ts: ts}
 	}
 }
 
-// End ends a flow at the innermost open slice of the track or, if enclosing is
-// false, at the next slice that starts on it. If close is true, a later Begin
-// may use the id again.
-func (f *Flows) End(track TrackID, flow FlowID, enclosing, close bool) {
-	if !enclosing {
-		on := f.context.Slices.track(track)
-		on.pendingFlow = append(on.pendingFlow, flow)
-		return
-	}
-	if slice, ts := f.enclosing(track); slice != None {
-		f.EndAt(slice, ts, flow, close)
+// End ends a flow at the slice of the track that encloses ts (ns). If close is true, no other end follows.
+func (f *Flows) End(track TrackID, ts int64, flow FlowID, close bool) {
+	if slice, start := f.enclosing(track, ts); slice != None {
+		f.end(slice, start, flow, true, close)
 	}
 }
 
 // EndAt ends a flow at a slice that starts at ts (ns).
 func (f *Flows) EndAt(slice SliceID, ts int64, flow FlowID, close bool) {
-	if f.arrow(slice, ts, flow, StatFlowEndWithoutStart) && close {
+	f.end(slice, ts, flow, flow&v1Space != 0, close)
+}
+
+func (f *Flows) end(slice SliceID, ts int64, flow FlowID, directed, close bool) {
+	switch {
+	case !f.arrow(slice, ts, flow, directed, StatFlowEndWithoutStart):
+	case close:
 		f.open.Delete(uint64(flow))
+	default:
+		f.open.Get(uint64(flow)).ended = true
 	}
 }
 
-// arrow connects slice with the last slice that the flow reached; the arrow
-// points from the earlier slice to the later.
-func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
+// EndAtNext ends a flow at the next slice that starts on the track.
+func (f *Flows) EndAtNext(track TrackID, flow FlowID) {
+	waiting := waitingFlow{flow, flowEnd{slice: None}}
+	if last := f.open.Get(uint64(flow)); last != nil {
+		waiting.last = *last
+		last.ended = true
+	}
+	on := f.context.Slices.track(track)
+	on.waiting = append(on.waiting, waiting)
+}
+
+// arrow connects slice with the last slice that the flow reached. If the flow has no direction, the arrow points from the
+// earlier slice to the later.
+func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, directed bool, missing Stat) bool {
 	last := f.open.Get(uint64(flow))
 	if last == nil {
 		f.context.File.Count(missing)
 		return false
 	}
-	if last.ts > ts {
+	if last.ts > ts && !directed {
 		f.insert(flow, slice, last.slice)
 	} else {
 		f.insert(flow, last.slice, slice)
@@ -119,35 +157,49 @@ func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
 	return true
 }
 
-// bind ends the flows waiting for the next slice on a track.
+// bind ends the flows that wait for the next slice of a track.
 func (f *Flows) bind(on *slicesOfTrack, slice SliceID) {
-	for _, flow := range on.pendingFlow {
-		if last := f.open.Get(uint64(flow)); last != nil {
-			f.insert(flow, last.slice, slice)
+	for _, w := range on.waiting {
+		if last := f.open.Get(uint64(w.flow)); w.last.slice == None && last != nil {
+			w.last = *last
+			last.ended = true
+		}
+		if w.last.slice != None {
+			f.insert(w.flow, w.last.slice, slice)
 		} else {
 			f.context.File.Count(StatFlowEndWithoutStart)
 		}
 	}
-	on.pendingFlow = on.pendingFlow[:0]
+	on.waiting = on.waiting[:0]
 }
 
-func (f *Flows) enclosing(track TrackID) (SliceID, int64) {
-	slice, ts := f.context.Slices.Top(track)
+// BindNext ends the flows that wait for the next slice of a track at a slice on another track.
+func (f *Flows) BindNext(track TrackID, slice SliceID) {
+	if on := f.context.Slices.track(track); len(on.waiting) > 0 {
+		f.bind(on, slice)
+	}
+}
+
+func (f *Flows) enclosing(track TrackID, ts int64) (SliceID, int64) {
+	slice, start := f.context.Slices.Enclosing(track, ts)
 	if slice == None {
 		f.context.File.Count(StatFlowNoEnclosingSlice)
 	}
-	return slice, ts
+	return slice, start
 }
 
 func (f *Flows) insert(flow FlowID, out, in SliceID) {
 	row := f.Link(out, in)
 	s := f.context.Store
-	s.Flow.LocalTraceID.Set(row, int64(flow))
-	if flow < FlowID(f.v1.Len()) {
-		v1 := f.v1.At(int(flow))
+	number := flow &^ v1Space
+	if flow&v1Space == 0 || number >= FlowID(f.v1.Len()) {
+		s.Flow.LocalTraceID.Set(row, int64(flow))
+	} else {
+		s.Flow.LocalTraceID.Set(row, int64(number))
+		v1 := f.v1.At(int(number))
 		f.scratch.Reset()
-		f.scratch.Add(s.Strings.Intern("name"), StringArg(v1.name))
-		f.scratch.Add(s.Strings.Intern("cat"), StringArg(v1.category))
+		f.scratch.Add(s.Strings.Intern("name"), StringArg(v1.Name))
+		f.scratch.Add(s.Strings.Intern("cat"), StringArg(v1.Category))
 		s.SetArgs(&s.Flow.ArgSetID, row, &f.scratch)
 	}
 }

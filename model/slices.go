@@ -36,6 +36,7 @@ type sliceStacks struct {
 	resting     paged.List[restingSlice]
 	freeResting int32  // index of the first free place in resting plus one, 0 for none
 	restAt      int    // number of active tracks at which to call rest
+	now         int64  // time of the latest begin or end
 	scratch     ArgSet // args of a slice that is complete
 	spare       []*ArgSet
 }
@@ -46,11 +47,23 @@ type slicesOfTrack struct {
 	stack []openSlice
 	// A track of unnestable slices (Android's legacy async ones) has at most one open
 	// slice. begins counts all begins, also those that started no slice.
-	unnestable  bool
-	begins      int64
-	lastBegin   int64
-	pendingFlow []FlowID
+	unnestable bool
+	async      bool // an end may end a slice after the one around it
+	begins     int64
+	lastBegin  int64
+	waiting    []waitingFlow
+	// orphans are slices around which one has ended, on async tracks. They end with it, unless their own end comes.
+	orphans []openSlice
+	ended   endedSlice // the last one, the innermost of those that ended at one time
 }
+
+// endedSlice is a slice that is no longer on its track's stack.
+type endedSlice struct {
+	row     int64
+	ts, end int64
+}
+
+var noneEnded = endedSlice{None, math.MinInt64, math.MinInt64}
 
 type openSlice struct {
 	row            int64
@@ -219,18 +232,21 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	}
 	i := matching(on.stack, category, name)
 	if i < 0 {
+		if id := s.endOrphan(on, ts, category, name, args); id != None {
+			return id
+		}
 		s.context.File.Count(StatSliceEndWithoutBegin)
 		return None
 	}
 	slice := &on.stack[i]
 	slice.dur = ts - slice.ts
-	slices := &s.context.Store.Slice
-	slices.Dur.Set(slice.row, slice.dur)
+	rows := &s.context.Store.Slice
+	rows.Dur.Set(slice.row, slice.dur)
 	if clock.HasTime && slice.clock.HasTime {
-		slices.ThreadDur.Set(slice.row, clock.Time-slice.clock.Time)
+		rows.ThreadDur.Set(slice.row, clock.Time-slice.clock.Time)
 	}
 	if clock.HasInstructions && slice.clock.HasInstructions {
-		slices.ThreadInstructionDelta.Set(slice.row, clock.Instructions-slice.clock.Instructions)
+		rows.ThreadInstructionDelta.Set(slice.row, clock.Instructions-slice.clock.Instructions)
 	}
 	if e, ok := args.(Ending); ok {
 		e.EndSlice(SliceID(slice.row), slice.ts)
@@ -245,9 +261,12 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 		set.Add(strings.Intern("legacy_unnestable_last_begin_ts"), IntArg(on.lastBegin))
 	}
 	id := SliceID(slice.row)
-	if i == len(on.stack)-1 {
+	switch {
+	case i == len(on.stack)-1:
 		s.pop(on)
-	} else {
+	case on.async:
+		s.orphan(on, i)
+	default:
 		on.bound(i)
 	}
 	return id
@@ -282,6 +301,40 @@ func (s *Slices) Child(track TrackID, child *table.Table) int64 {
 	return row
 }
 
+// Enclosing returns the slice of the track that encloses ts and starts last, and its ts (ns), or None. A slice
+// reaches up to its end and, while it has none, to any time. No event of the track may be later than ts.
+func (s *Slices) Enclosing(track TrackID, ts int64) (SliceID, int64) {
+	on := s.track(track)
+	for i := len(on.stack) - 1; i >= 0; i-- {
+		if slice := &on.stack[i]; slice.dur == pending || ts <= slice.ts+slice.dur {
+			return SliceID(slice.row), slice.ts
+		}
+	}
+	return None, 0
+}
+
+// EnclosingOrEnded is Enclosing, but also finds slices that ended at ts before the event in question. This is for formats
+// whose events of one time are in no order.
+func (s *Slices) EnclosingOrEnded(track TrackID, ts int64) (SliceID, int64) {
+	slice, start := s.Enclosing(track, ts)
+	ended := &s.track(track).ended
+	if ended.end == ts && (slice == None || ended.ts > start || ended.ts == start && start < ts) {
+		return SliceID(ended.row), ended.ts
+	}
+	return slice, start
+}
+
+// Starting returns the innermost slice on the track's stack that starts at ts and has this duration (ns), or None.
+func (s *Slices) Starting(track TrackID, ts, dur int64) SliceID {
+	on := s.track(track)
+	for i := len(on.stack) - 1; i >= 0 && on.stack[i].ts >= ts; i-- {
+		if on.stack[i].ts == ts && on.stack[i].dur == dur {
+			return SliceID(on.stack[i].row)
+		}
+	}
+	return None
+}
+
 // Top returns the innermost open slice of the track and its ts (ns), or None.
 func (s *Slices) Top(track TrackID) (SliceID, int64) {
 	on := s.track(track)
@@ -303,6 +356,7 @@ func (s *Slices) Release(id TrackID) {
 	for len(on.stack) > 0 {
 		s.pop(on)
 	}
+	s.finishOrphans(on)
 	at := s.tracks.Get(int(id)) - 1
 	s.active[at] = nil
 	s.free, s.idle = append(s.free, at), append(s.idle, on)
@@ -314,9 +368,11 @@ func (s *sliceStacks) flush() {
 	s.tracks.Each(func(_ int, state *int32) {
 		at := *state
 		if at > 0 {
-			for on := s.active[at-1]; len(on.stack) > 0; {
+			on := s.active[at-1]
+			for len(on.stack) > 0 {
 				s.pop(on)
 			}
+			s.finishOrphans(on)
 		}
 		for at < 0 {
 			slice := s.resting.At(int(-at - 1))
@@ -353,7 +409,7 @@ func (s *sliceStacks) activate(id TrackID) *slicesOfTrack {
 	if n := len(s.idle); n > 0 {
 		on, s.idle = s.idle[n-1], s.idle[:n-1]
 	}
-	on.track = id
+	on.track, on.ended, on.async = id, noneEnded, false
 	if n := len(s.free); n > 0 {
 		at := s.free[n-1]
 		s.free = s.free[:n-1]
@@ -369,7 +425,7 @@ func (s *sliceStacks) activate(id TrackID) *slicesOfTrack {
 // their tracks until a later event pops them, so they are kept too.
 func (s *sliceStacks) rest() {
 	for at, on := range s.active {
-		if on == nil || !on.canRest() {
+		if on == nil || !on.canRest(s.now) {
 			continue
 		}
 		top := int32(0)
@@ -386,8 +442,9 @@ func (s *sliceStacks) rest() {
 	}
 }
 
-func (on *slicesOfTrack) canRest() bool {
-	if on.unnestable || len(on.pendingFlow) > 0 {
+// canRest reports whether the track can rest. A flow at the time now may still refer to a slice that ended now.
+func (on *slicesOfTrack) canRest(now int64) bool {
+	if on.unnestable || len(on.orphans) > 0 || len(on.waiting) > 0 || on.ended.end >= now {
 		return false
 	}
 	for i := range on.stack {
@@ -465,7 +522,7 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 	slice.row, slice.ts, slice.dur, slice.pinned = row, ts, dur, pin
 	slice.name, slice.category, slice.stack = name, category, stack
 	on.bound(depth)
-	if len(on.pendingFlow) > 0 {
+	if len(on.waiting) > 0 {
 		s.context.Flows.bind(on, SliceID(row))
 	}
 	return SliceID(row), nil
@@ -507,6 +564,7 @@ func StackID(strings *table.StringPool, parent uint64, category, name StringID) 
 // end; instants at the same time nest. It reports false if the slice overlaps an open
 // one without nesting in it.
 func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
+	s.now = ts
 	if n := len(on.stack); n == 0 || ts < on.stack[n-1].until && ts+dur <= on.stack[n-1].until {
 		return nil, true
 	}
@@ -574,6 +632,73 @@ func (s *sliceStacks) argsOf(slice *openSlice) *ArgSet {
 // pop removes the innermost slice from the stack and stores its args.
 func (s *sliceStacks) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
+	if slice.dur != pending {
+		on.end(slice)
+	}
+	s.finish(slice)
+	on.stack = on.stack[:len(on.stack)-1]
+}
+
+// end notes a slice that has ended.
+func (on *slicesOfTrack) end(slice *openSlice) {
+	if end := slice.ts + slice.dur; end > on.ended.end || end == on.ended.end && slice.ts > on.ended.ts {
+		on.ended = endedSlice{slice.row, slice.ts, end}
+	}
+}
+
+// orphan removes the slice at i, which has ended, and those inside of it. Those that have no end yet end with it, for now.
+func (s *Slices) orphan(on *slicesOfTrack, i int) {
+	s.context.File.Count(StatMisplacedEndEvent)
+	end := on.stack[i].ts + on.stack[i].dur
+	for len(on.stack)-1 > i {
+		inner := &on.stack[len(on.stack)-1]
+		if inner.dur != pending {
+			s.pop(on)
+			continue
+		}
+		s.store.Slice.Dur.Set(inner.row, end-inner.ts)
+		if len(on.orphans) == MaxDepth {
+			s.finish(&on.orphans[0])
+			on.orphans = slices.Delete(on.orphans, 0, 1)
+		}
+		inner.until = end
+		on.orphans = append(on.orphans, *inner)
+		on.stack = on.stack[:len(on.stack)-1]
+	}
+	s.pop(on)
+}
+
+// endOrphan ends an orphan, or returns None.
+func (s *Slices) endOrphan(on *slicesOfTrack, ts int64, category, name StringID, args ArgSource) SliceID {
+	i := matching(on.orphans, category, name)
+	if i < 0 {
+		return None
+	}
+	slice := &on.orphans[i]
+	s.context.Store.Slice.Dur.Set(slice.row, ts-slice.ts)
+	if args != nil {
+		args.AddArgs(s.argsOf(slice))
+	}
+	id := SliceID(slice.row)
+	end := slice.until
+	s.finish(slice)
+	on.orphans = slices.Delete(on.orphans, i, i+1)
+	if !slices.ContainsFunc(on.orphans, func(o openSlice) bool { return o.until == end }) {
+		s.context.File.Uncount(StatMisplacedEndEvent) // all ends came
+	}
+	return id
+}
+
+// finishOrphans releases the orphans that did not end.
+func (s *sliceStacks) finishOrphans(on *slicesOfTrack) {
+	for i := range on.orphans {
+		s.finish(&on.orphans[i])
+	}
+	on.orphans = nil
+}
+
+// finish stores the args of a slice that leaves the stack.
+func (s *sliceStacks) finish(slice *openSlice) {
 	slices := &s.store.Slice
 	if spare := slice.args; spare != nil {
 		s.store.SetArgs(&slices.ArgSetID, slice.row, spare)
@@ -587,7 +712,6 @@ func (s *sliceStacks) pop(on *slicesOfTrack) {
 	if slice.pinned {
 		slices.Unpin(slice.row)
 	}
-	on.stack = on.stack[:len(on.stack)-1]
 }
 
 func (s *Slices) logTooDeep(ts int64, parent, name StringID) {

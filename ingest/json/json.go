@@ -30,7 +30,7 @@ func sniff(head []byte) bool {
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
-	t := &tokenizer{Reader: jsonlex.NewReader(in), in: in, places: sharedPlaces.Of(in)}
+	t := &tokenizer{Reader: jsonlex.NewReader(in), in: in, places: sharedPlaces.Of(in), begins: begins{threads: map[thread]*threadBegins{}}}
 	t.parser = newParser(in, threadsOf(in.Machine, t.places))
 	t.events = in.Sorter.NewStream(t.parser)
 	t.v8 = v8profile.New(in.Context, in.Sorter, func(process, thread int64) model.UTID {

@@ -248,8 +248,9 @@ func TestTimesKeepEveryDigit(t *testing.T) {
 		tables.Want(t, "stats", "name|value|severity", "json_tokenizer_failure|1|error")
 	}
 	tables := read(t, `[{"ph":"i","name":"early","pid":1,"tid":1,"ts":-1}]`)
-	tables.Want(t, "slice", "name")
-	tables.Want(t, "stats", "name|value", "trace_sorter_negative_timestamp_dropped|1")
+	tables.Want(t, "slice", "ts|name", "-1000|early")
+	tables.Want(t, "stats", "name|value")
+	tables.Want(t, "trace_bounds", "start_ts|end_ts", "-1000|-999")
 }
 
 func TestBeginAndEnd(t *testing.T) {
@@ -359,7 +360,7 @@ func TestFlows(t *testing.T) {
 	}, ",")+"]")
 	tables.Want(t, "slice", "id|name", "0|a", "1|b", "2|next", "3|enclosing", "4|out", "5|in")
 	tables.Want(t, "flow", "slice_out|slice_in", "0|1", "1|2", "1|3", "4|5")
-	tables.Want(t, "stats", "name|value", "flow_no_enclosing_slice|1", "flow_invalid_id|1")
+	tables.Want(t, "stats", "name|value", "flow_no_enclosing_slice|2")
 }
 
 func TestMetadataEvents(t *testing.T) {
@@ -609,8 +610,8 @@ func TestEarlyFlows(t *testing.T) {
 		slice("kernel 6", 7, 20), flow("f", 4, 7, 20), // never begins
 	}, ",")+"]")
 	tables.Want(t, "slice", "id|name", "0|kernel 1", "1|kernel 2", "2|kernel 3", "3|kernel 4", "4|launch", "5|kernel 5", "6|launch 2", "7|kernel 6")
-	tables.Want(t, "flow", "slice_out|slice_in", "4|1", "4|0", "4|5")
-	tables.Want(t, "stats", "name|value", "flow_end_without_start|3")
+	tables.Want(t, "flow", "slice_out|slice_in", "4|1", "4|0", "4|5", "6|2")
+	tables.Want(t, "stats", "name|value", "flow_end_without_start|2")
 }
 
 func TestHostileInput(t *testing.T) {
@@ -658,7 +659,8 @@ func TestRecordedTraces(t *testing.T) {
 			t.Errorf("%s: %d samples", name, n)
 		}
 		for _, row := range tables.Rows("stats", "name", "severity", "value") {
-			if strings.Contains(row, "|error|") {
+			// Chrome also writes flows on threads without slices, as testdata/check/json_flows.py shows.
+			if strings.Contains(row, "|error|") && !strings.HasPrefix(row, "flow_no_enclosing_slice|") {
 				t.Errorf("%s: %s", name, row)
 			}
 		}

@@ -21,6 +21,8 @@ type parser struct {
 	event   event
 	threads *threads
 	early   earlyEnds
+	// Of async events of phases S, T, p and F.
+	oldSlices map[oldAsyncKey]oldAsyncSlices
 	*scratch
 	known *knownArgs
 
@@ -67,6 +69,7 @@ func newParser(in *format.Input, threads *threads) *parser {
 		scratch:      sharedScratch.Of(in),
 		threads:      threads,
 		early:        earlyEnds{latest: map[model.FlowID]int{}},
+		oldSlices:    map[oldAsyncKey]oldAsyncSlices{},
 		known:        newKnownArgs(in.Store),
 		noName:       s.Intern("[No name]"),
 		running:      s.Intern("Running"),
@@ -107,21 +110,23 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case 'X':
 		p.complete(ts, utid, category, name)
 	case 'B':
-		track := p.Tracks.Thread(utid)
-		p.Slices.BeginAt(ts, track, category, name, p.source(), e.clock())
-		p.bindFlow(ts, track)
+		p.bindFlow(ts, p.Slices.BeginAt(ts, p.Tracks.Thread(utid), category, name, p.source(), e.clock()))
 	case 'E':
 		p.Slices.EndAt(ts, p.Tracks.Thread(utid), category, raw, p.source(), e.clock())
 	case 'b', 'e', 'n':
 		p.async(ts, category, raw, name)
+	case 'S', 'F', 'T', 'p':
+		if e.phase == 'T' && e.hasDur {
+			p.threadState(ts, utid, name)
+		} else {
+			p.oldAsync(ts, category, name)
+		}
 	case 'i', 'I', 'R':
 		p.instant(ts, utid, category, raw, name)
 	case 'C':
 		p.counter(ts, utid)
 	case 's', 't', 'f':
 		p.flow(ts, utid)
-	case 'T':
-		p.threadState(ts, utid, name)
 	case 'M':
 		p.metadata(ts, utid)
 	default:
@@ -224,8 +229,10 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 	id, overlap := p.Slices.ScopedOr(ts, e.dur, track, category, name, nil)
 	if overlap != nil {
 		p.fail(ts, model.StatSliceSpillOverlappingCompleteEvent, func(set *model.ArgSet) { overlap.AddArgs(p.Store, set) })
-		track = p.Async.Overlapping(overlapping, nil, ts, e.dur, model.IntDim(utid))
-		id = p.Slices.Scoped(ts, e.dur, track, category, name, nil)
+		beside := p.Async.Overlapping(overlapping, nil, ts, e.dur, model.IntDim(utid))
+		if id = p.Slices.Scoped(ts, e.dur, beside, category, name, nil); id != model.None {
+			p.Flows.BindNext(track, id)
+		}
 	}
 	if id != model.None {
 		p.setArgs(id)
@@ -236,28 +243,106 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 			p.Store.Slice.ThreadDur.Set(int64(id), e.tdur)
 		}
 	}
-	p.bindFlow(ts, track)
+	p.bindFlow(ts, id)
+}
+
+// asyncTrack returns the track of the async event, or false if it lacks what identifies it.
+func (p *parser) asyncTrack(ts int64, name model.StringID, phase model.AsyncPhase) (model.TrackID, bool) {
+	e := &p.event
+	if e.pid.kind == idNone || e.cookieKind == cookieNone {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+		return model.None, false
+	}
+	upid := p.threads.process(e.pid)
+	return p.Async.Legacy(name, upid, int64(e.cookie), e.cookieKind == cookieLocal, 0, phase), true
 }
 
 func (p *parser) async(ts int64, category, raw, name model.StringID) {
 	e := &p.event
-	if e.pid.kind == idNone || e.cookieKind == cookieNone {
-		p.fail(ts, model.StatJSONParserFailure, nil)
+	phase := map[byte]model.AsyncPhase{'b': model.AsyncBegin, 'e': model.AsyncEnd, 'n': model.AsyncInstant}[e.phase]
+	track, ok := p.asyncTrack(ts, raw, phase)
+	if !ok {
 		return
 	}
-	phase := map[byte]model.AsyncPhase{'b': model.AsyncBegin, 'e': model.AsyncEnd, 'n': model.AsyncInstant}[e.phase]
-	upid := p.threads.process(e.pid)
-	track := p.Async.Legacy(raw, upid, int64(e.cookie), e.cookieKind == cookieLocal, 0, phase)
 	switch e.phase {
 	case 'b':
-		p.Slices.Begin(ts, track, category, name, p.source())
-		p.bindFlow(ts, track)
+		p.bindFlow(ts, p.Slices.Begin(ts, track, category, name, p.source()))
 	case 'e':
 		p.Slices.End(ts, track, category, raw, p.source())
 	default:
-		p.point(ts, track, category, raw)
-		p.bindFlow(ts, track)
+		p.bindFlow(ts, p.point(ts, track, category, raw))
 	}
+}
+
+// oldAsyncKey identifies the async slice of an S event.
+type oldAsyncKey struct {
+	cookie uint64
+	upid   model.UPID // None unless the id is local
+	name   model.StringID
+}
+
+// oldAsyncSlices are those of S events whose F has not come.
+type oldAsyncSlices struct {
+	open   int
+	step   model.StringID
+	inStep bool
+}
+
+// oldAsync handles the async events that were there before b, e and n. S begins a slice and F ends it. In between, T begins a
+// step, which the next T or the F ends; p marks where a step ended.
+func (p *parser) oldAsync(ts int64, category, name model.StringID) {
+	e := &p.event
+	phase := model.AsyncInstant
+	switch e.phase {
+	case 'S':
+		phase = model.AsyncBegin
+	case 'F':
+		phase = model.AsyncEnd
+	}
+	track, ok := p.asyncTrack(ts, name, phase)
+	if !ok {
+		return
+	}
+	key := oldAsyncKey{e.cookie, model.None, name}
+	if e.cookieKind == cookieLocal {
+		key.upid = p.threads.process(e.pid)
+	}
+	s := p.oldSlices[key]
+	if s.inStep && e.phase != 'p' {
+		p.Slices.End(ts, track, category, s.step, nil)
+		s.inStep = false
+	}
+	switch e.phase {
+	case 'S':
+		p.Slices.Begin(ts, track, category, name, p.source())
+		s.open++
+	case 'F':
+		p.Slices.End(ts, track, category, name, p.source())
+		s.open--
+	default:
+		if step := p.stepName(name); e.phase == 'T' && s.open > 0 {
+			p.Slices.Begin(ts, track, category, step, p.source())
+			s.step, s.inStep = step, true
+		} else {
+			p.point(ts, track, category, step)
+		}
+	}
+	if s.open > 0 {
+		p.oldSlices[key] = s
+	} else {
+		delete(p.oldSlices, key)
+	}
+}
+
+// stepName returns the name of a step: its arg step, or else the event's name.
+func (p *parser) stepName(name model.StringID) model.StringID {
+	p.lexer.Reset(p.event.args)
+	_ = p.lexer.Members(func(key []byte, v jsonlex.Value) { // the args of the slice tell what is damaged
+		if string(key) == "step" && (v.Kind == jsonlex.Text || v.Kind == jsonlex.Integer) && len(v.Raw) > 0 {
+			name = p.Store.Strings.InternBytes(v.Raw)
+		}
+	})
+	return name
 }
 
 // point adds a slice without duration.
@@ -338,15 +423,14 @@ func (p *parser) idText() string {
 	return p.Store.Strings.Get(model.StringID(p.event.id))
 }
 
-// flowID returns an id as a number; text is read as hexadecimal.
-func (p *parser) flowID(kind byte, id uint64) (uint64, bool) {
-	switch kind {
-	case idNumber:
-		return id, true
-	case idText:
-		return hexNumber(p.Store.Strings.Get(model.StringID(id)))
+// flowID returns an id as a number, or as a StringID if it is text that is no hexadecimal number of 64 bits.
+func (p *parser) flowID(kind byte, id uint64) (n uint64, isText, ok bool) {
+	if kind == idText {
+		if n, ok := hexNumber(p.Store.Strings.Get(model.StringID(id))); ok && n != math.MaxUint64 {
+			return n, false, true
+		}
 	}
-	return 0, false
+	return id, kind == idText, kind != idNone
 }
 
 // hexNumber reads a hexadecimal number as C's strtoull does: white space, a
@@ -373,41 +457,89 @@ func hexNumber(s string) (uint64, bool) {
 	return n, true
 }
 
-// flow handles the flow events of version 1: start, step and finish.
+// flow handles the flow events of version 1: start, step and finish. They belong to the slice that encloses their time.
 func (p *parser) flow(ts int64, utid model.UTID) {
 	e := &p.event
-	track := p.Tracks.Thread(utid)
-	id, ok := p.flowID(e.idKind, e.id)
+	id, isText, ok := p.flowID(e.idKind, e.id)
 	if !ok {
 		p.fail(ts, model.StatFlowInvalidID, nil)
 		return
 	}
-	flow := p.Flows.V1(id, model.StringID(e.category), model.StringID(e.name))
+	key := model.FlowKey{ID: id, Text: isText, Category: model.StringID(e.category), Name: model.StringID(e.name)}
+	if e.cookieKind == cookieLocal {
+		key.Process, key.Local = p.threads.process(e.pid), true
+	}
+	flow := p.Flows.V1(key)
+	if e.phase == 'f' && !e.bindEnclosing {
+		p.Flows.EndAtNext(p.Tracks.Thread(utid), flow)
+		return
+	}
+	slice, start := p.enclosing(ts, utid)
+	switch {
+	case slice == model.None:
+		p.File.Count(model.StatFlowNoEnclosingSlice)
+	case e.phase == 's':
+		p.beginFlow(ts, slice, start, flow)
+	case e.phase == 't':
+		p.Flows.StepAt(slice, start, flow)
+	default:
+		p.endFlow(ts, slice, start, flow)
+	}
+}
+
+// enclosing returns the slice of the thread to which a flow event belongs, and its ts, or None: the slice of the complete event before
+// it, if that begins at its time, or else the one that encloses it and starts last.
+func (p *parser) enclosing(ts int64, utid model.UTID) (slice model.SliceID, start int64) {
+	e, track := &p.event, p.Tracks.Thread(utid)
+	if e.hasDur {
+		if slice = p.Slices.Starting(track, ts, e.dur); slice != model.None {
+			return slice, ts
+		}
+	}
+	slice, start = p.Slices.EnclosingOrEnded(track, ts)
+	if slice != model.None && start == ts && !e.hasDur {
+		return slice, start
+	}
+	p.Async.Overlaps(overlapping, func(beside model.TrackID) bool {
+		if e.hasDur {
+			if exact := p.Slices.Starting(beside, ts, e.dur); exact != model.None {
+				slice, start = exact, ts
+				return false
+			}
+		}
+		other, otherStart := p.Slices.EnclosingOrEnded(beside, ts)
+		if other != model.None && (slice == model.None || otherStart > start) {
+			slice, start = other, otherStart
+		}
+		return e.hasDur || slice == model.None || start < ts
+	}, model.IntDim(utid))
+	return slice, start
+}
+
+// beginFlow begins a flow at a slice that starts at start.
+func (p *parser) beginFlow(ts int64, slice model.SliceID, start int64, flow model.FlowID) {
+	p.Flows.BeginAt(slice, start, flow)
+	if at, ok := p.early.latest[flow]; ok && ts == p.early.ts {
+		p.endFlows(flow, at)
+	}
+}
+
+// endFlow ends a flow at a slice that starts at start. The begin may follow at the same time.
+func (p *parser) endFlow(ts int64, slice model.SliceID, start int64, flow model.FlowID) {
+	if p.Flows.Active(flow) {
+		p.Flows.EndAt(slice, start, flow, false)
+		return
+	}
 	if ts != p.early.ts {
 		p.endEarly()
 		p.early.ts = ts
 	}
-	switch e.phase {
-	case 's':
-		p.Flows.Begin(track, flow)
-		if at, ok := p.early.latest[flow]; ok && p.Flows.Active(flow) {
-			p.endFlows(flow, at)
-		}
-	case 't':
-		p.Flows.Step(track, flow)
-	default:
-		slice, start := p.Slices.Top(track)
-		if !e.bindEnclosing || slice == model.None || p.Flows.Active(flow) {
-			p.Flows.End(track, flow, e.bindEnclosing, false)
-			return
-		}
-		previous, ok := p.early.latest[flow]
-		if !ok {
-			previous = model.None
-		}
-		p.early.latest[flow] = len(p.early.all)
-		p.early.all = append(p.early.all, earlyEnd{flow, slice, start, previous})
+	previous, ok := p.early.latest[flow]
+	if !ok {
+		previous = model.None
 	}
+	p.early.latest[flow] = len(p.early.all)
+	p.early.all = append(p.early.all, earlyEnd{flow, slice, start, previous})
 }
 
 // endFlows ends a flow that has begun where it ended early: at the end at, and those before it.
@@ -444,21 +576,24 @@ func (p *parser) endEarly() {
 // maxCleared is up to how many ends a map is used again: to clear it takes as long as its size.
 const maxCleared = 64
 
-// bindFlow handles flows of version 2, which slices name by bind_id.
-func (p *parser) bindFlow(ts int64, track model.TrackID) {
+// bindFlow handles flows of version 2, which the slice of the event names by bind_id.
+func (p *parser) bindFlow(ts int64, slice model.SliceID) {
 	e := &p.event
-	id, ok := p.flowID(e.bind, e.bindID)
-	if !ok {
+	id, isText, ok := p.flowID(e.bind, e.bindID)
+	if !ok || slice == model.None {
 		return
+	}
+	if isText {
+		id = p.Store.Strings.Hash(model.StringID(id))
 	}
 	flow := model.FlowID(id)
 	switch {
 	case e.flowIn && e.flowOut:
-		p.Flows.Step(track, flow)
+		p.Flows.StepAt(slice, ts, flow)
 	case e.flowOut:
-		p.Flows.Begin(track, flow)
+		p.beginFlow(ts, slice, ts, flow)
 	case e.flowIn:
-		p.Flows.End(track, flow, true, false)
+		p.endFlow(ts, slice, ts, flow)
 	default:
 		p.fail(ts, model.StatFlowWithoutDirection, nil)
 	}

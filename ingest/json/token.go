@@ -42,6 +42,7 @@ type event struct {
 	hasDur        bool
 	hasTTS        bool
 	hasTDur       bool
+	late          bool // keeps its place among events of its time
 
 	pid, tid       id
 	name, category int32
@@ -69,6 +70,7 @@ const (
 	flagID
 	flagBind
 	flagCookie
+	flagLate
 )
 
 const tokenHead = 1 + 2 + 1 + 4*4
@@ -111,7 +113,7 @@ func (e *event) encode(b []byte) {
 		flag uint16
 		set  bool
 	}{
-		{flagEnclosing, e.bindEnclosing}, {flagFlowIn, e.flowIn}, {flagFlowOut, e.flowOut},
+		{flagEnclosing, e.bindEnclosing}, {flagFlowIn, e.flowIn}, {flagFlowOut, e.flowOut}, {flagLate, e.late},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -165,18 +167,91 @@ func (e *event) decode(b []byte) {
 	e.args = b[p:]
 }
 
-// tie orders events with equal timestamps as Trace Processor does for traces
-// with complete events: ends first, then complete events from long to short,
-// then the rest.
+// tie orders events with equal timestamps: ends of slices that began before, ends of flows at the next slice, complete events
+// from long to short, then the rest in the order of the file, and at last the flow events that belong to one of these slices.
 func tie(token []byte) int64 {
+	flags := binary.LittleEndian.Uint16(token[1:])
 	switch token[0] {
 	case 'E':
-		return math.MinInt64
+		if flags&flagLate == 0 {
+			return math.MinInt64
+		}
+	case 'f':
+		if flags&flagEnclosing != 0 {
+			return math.MaxInt64
+		} else if flags&flagLate == 0 {
+			return math.MinInt64 + 1
+		}
+	case 's', 't':
+		return math.MaxInt64
 	case 'X':
-		if binary.LittleEndian.Uint16(token[1:])&flagDur == 0 {
+		if flags&flagDur == 0 {
 			return 0
 		}
-		return math.MaxInt64 - int64(binary.LittleEndian.Uint64(token[tokenHead:]))
+		return math.MaxInt64 - 1 - max(0, int64(binary.LittleEndian.Uint64(token[tokenHead:])))
 	}
-	return math.MaxInt64
+	return math.MaxInt64 - 1
+}
+
+// begins remembers what began last, to tell which events of the same time keep their place.
+type begins struct {
+	threads map[thread]*threadBegins // for events other than complete ones
+	last    *threadBegins            // the one looked up last
+	of      thread
+	x       thread // of the last complete event
+	xTS     int64
+	xDur    int64
+	// What was seen so far.
+	complete, flows bool
+}
+
+type thread struct{ pid, tid id }
+
+// threadBegins are the events of the latest time at which something began on a thread.
+type threadBegins struct {
+	ts   int64
+	open int // slices of B events without an E
+}
+
+func (b *begins) on(t thread) *threadBegins {
+	if b.last == nil || t != b.of {
+		b.of, b.last = t, b.threads[t]
+		if b.last == nil {
+			b.last = &threadBegins{ts: math.MinInt64}
+			b.threads[t] = b.last
+		}
+	}
+	return b.last
+}
+
+// place sets whether an event keeps its place among those of its time. An E does that ends a B of its time, which makes a slice of
+// length 0. In files without complete events all do, because there nothing comes too late. An f that ends at the next slice
+// does if a slice has just begun. A flow event after a complete event of its time gets its duration, to tell that slice from others.
+func (b *begins) place(ts int64, e *event) {
+	t := thread{e.pid, e.tid}
+	switch e.phase {
+	case 'X':
+		b.complete, b.x, b.xTS, b.xDur = true, t, ts, e.dur
+	case 'B', 'i', 'I', 'R':
+		if e.phase != 'B' && b.complete {
+			return
+		}
+		on := b.on(t)
+		if ts != on.ts {
+			on.ts, on.open = ts, 0
+		}
+		if e.phase == 'B' {
+			on.open++
+		}
+	case 'E':
+		if on := b.on(t); ts == on.ts {
+			e.late = on.open > 0 || !b.complete
+			on.open = max(0, on.open-1)
+		}
+	case 's', 't', 'f':
+		b.flows = true
+		after := t == b.x && ts == b.xTS
+		e.late = e.phase == 'f' && (after || ts == b.on(t).ts)
+		e.hasDur, e.dur = after, b.xDur
+	}
 }

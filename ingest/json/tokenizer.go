@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
@@ -32,6 +33,7 @@ type tokenizer struct {
 	v8     *v8profile.Profiles
 	events *sort.Stream
 	ties   bool // the stream orders events with equal timestamps
+	begins begins
 
 	one       block            // the event that is read alone
 	ids       []model.StringID // of the texts of the current event
@@ -526,6 +528,19 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 		}
 	}
 	e.cookieOf(s.local, s.global)
+	if e.idKind == idNone && (e.phase == 's' || e.phase == 't' || e.phase == 'f') {
+		switch e.cookieKind {
+		case cookieGlobal:
+			e.id, e.idKind = s.global.v, s.global.kind
+		case cookieLocal:
+			e.id, e.idKind = s.local.v, s.local.kind
+		}
+	}
+	if e.phase == 'f' && !e.bindEnclosing {
+		// Chrome wrote these before there was bp.
+		category := t.in.Store.Strings.Get(model.StringID(e.category))
+		e.bindEnclosing = strings.Contains(category, "input") || strings.Contains(category, "ipc.flow")
+	}
 	if e.phase == 'P' && e.idKind != idNone { // others are old samples
 		return t.profileEvent(e)
 	}
@@ -549,11 +564,8 @@ func (t *tokenizer) push(ts int64, e *event, end int64) error {
 	if ts < 0 && e.phase == 'M' { // metadata needs no timestamp
 		ts = 0
 	}
-	if ts < 0 {
-		t.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
-		return nil
-	}
-	if e.phase == 'X' && !t.ties {
+	t.begins.place(ts, e)
+	if !t.ties && (t.begins.complete || t.begins.flows) {
 		t.ties = true
 		t.events.SetTie(tie)
 	}

@@ -14,7 +14,7 @@ type Bounds struct {
 }
 
 // NewBounds returns the bounds of the chunks that go to a sink, which may be nil.
-func NewBounds(to Sink) *Bounds { return &Bounds{start: math.MaxInt64, to: to} }
+func NewBounds(to Sink) *Bounds { return &Bounds{start: math.MaxInt64, end: math.MinInt64, to: to} }
 
 // Of returns the earliest and the latest time in ns, or false if there was no event.
 func (b *Bounds) Of() (start, end int64, any bool) {
@@ -31,7 +31,7 @@ func (b *Bounds) Chunk(c *Chunk) error {
 		if i := c.Schema.Column("dur"); i >= 0 {
 			dur, _ = c.Column(i).Values.([]int64)
 		}
-		start, end := int64(math.MaxInt64), int64(0)
+		start, end := int64(math.MaxInt64), int64(math.MinInt64)
 		for i, t := range ts {
 			start = min(start, t)
 			if dur != nil {

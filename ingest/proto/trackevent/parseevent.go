@@ -702,18 +702,22 @@ func (p *eventParser) flow() error {
 		p.File.Count(model.StatFlowInvalidID)
 		return errNoID
 	}
-	id := p.Flows.V1(l.unscoped, p.category, p.name)
+	id := p.Flows.V1(model.FlowKey{ID: l.unscoped, Category: p.category, Name: p.name})
 	track, err := p.row(useWhole)
 	if err != nil {
 		return err
 	}
 	switch p.phase {
 	case 's':
-		p.Flows.Begin(track, id)
+		p.Flows.Begin(track, p.ts, id)
 	case 't':
-		p.Flows.Step(track, id)
+		p.Flows.Step(track, p.ts, id)
 	case 'f':
-		p.Flows.End(track, id, l.bindToEnclosing, false)
+		if l.bindToEnclosing {
+			p.Flows.End(track, p.ts, id, false)
+		} else {
+			p.Flows.EndAtNext(track, id)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,118 @@
+"""Compares the slices of a Chrome JSON trace with what the Trace Event Format says of its events.
+
+Usage: json_slices.py TRACE DATASET
+
+Every X is a slice with its ts and dur. An E ends the innermost open B of its thread that has its name (any, if it has none); an e ends the
+innermost open b of its id that has its name, and an F the S. A b without an e ends with the slice around it. T steps end at the next T or F. Instants, n and p have a duration of 0. Prints
+the differences, exits 1 if there are any.
+"""
+import collections, gzip, json, sys
+from decimal import Decimal, ROUND_HALF_UP
+
+import duckdb
+
+path, dataset = sys.argv[1:3]
+data = open(path, 'rb').read()
+if data[:2] == b'\x1f\x8b':
+    data = gzip.decompress(data)
+text = data.decode('utf-8', 'replace')
+try:
+    trace = json.loads(text, parse_float=Decimal, strict=False)
+except ValueError:  # the format lets writers leave out the last bracket
+    trace = json.loads(text.rstrip().rstrip(',') + ']', parse_float=Decimal, strict=False)
+events = trace.get('traceEvents', []) if isinstance(trace, dict) else trace
+
+
+def ns(value):
+    return int((Decimal(str(value)) * 1000).to_integral_value(ROUND_HALF_UP))
+
+
+def id_of(e):
+    if 'id' in e:
+        return e.get('cat'), str(e['id'])
+    id2 = e.get('id2') or {}
+    return (e.get('cat'), 'g', str(id2['global'])) if 'global' in id2 else (e.get('cat'), 'l', e.get('pid'), str(id2.get('local')))
+
+
+want = collections.Counter()
+opened = collections.defaultdict(list)  # ts, name
+orphans = collections.defaultdict(list)  # b events around which a slice has ended, and its end
+
+
+def begin(where, e, name):
+    opened[where].append((ns(e['ts']), name))
+
+
+def end(where, e, name):
+    stack = opened[where]
+    for i in range(len(stack) - 1, -1, -1):
+        if not name or not stack[i][1] or stack[i][1] == name:
+            ts, begun = stack.pop(i)
+            want[ts, ns(e['ts']) - ts, begun or '[No name]'] += 1
+            if where[0] == 'async':
+                orphans[where] += [(*slice, ns(e['ts'])) for slice in stack[i:]]
+                del stack[i:]
+            return
+    for i in range(len(orphans[where]) - 1, -1, -1):
+        if not name or orphans[where][i][1] == name:
+            ts, begun, _ = orphans[where].pop(i)
+            want[ts, ns(e['ts']) - ts, begun or '[No name]'] += 1
+            return
+
+
+events = [e for e in events if isinstance(e, dict) and e.get('ph') and 'ts' in e]
+for e in sorted(events, key=lambda e: ns(e['ts'])):
+    phase, name, on = e['ph'], e.get('name'), ('thread', str(e.get('pid')), str(e.get('tid')))
+    if phase == 'X' and 'dur' in e and ns(e['dur']) >= 0:
+        want[ns(e['ts']), ns(e['dur']), name or '[No name]'] += 1
+    elif phase == 'B':
+        begin(on, e, name)
+    elif phase == 'E':
+        end(on, e, name)
+    elif phase in 'iIR' or phase in 'np':
+        label = name
+        if phase == 'p':
+            label = str((e.get('args') or {}).get('step', name))
+        want[ns(e['ts']), 0, label or ('[No name]' if phase != 'n' else '')] += 1
+    elif phase in 'be' and ('id' in e or 'id2' in e):
+        (begin if phase == 'b' else end)(('async',) + id_of(e), e, name)
+    elif phase in 'STF' and 'dur' not in e and ('id' in e or 'id2' in e):
+        where = ('old', name) + id_of(e)
+        if phase == 'S':
+            begin(where, e, name)
+            continue
+        if opened[where + ('step',)]:
+            end(where + ('step',), e, None)
+        step = str((e.get('args') or {}).get('step', name))
+        if phase == 'F':
+            end(where, e, name)
+        elif opened[where]:
+            begin(where + ('step',), e, step)
+        else:
+            want[ns(e['ts']), 0, step] += 1
+for stack in opened.values():
+    for ts, name in stack:
+        want[ts, -1, name or '[No name]'] += 1
+for left in orphans.values():
+    for ts, name, end in left:
+        want[ts, end - ts, name or '[No name]'] += 1
+
+db = duckdb.connect()
+got = collections.Counter(db.execute(f"select ts, dur, coalesce(name, '') from read_parquet('{dataset}/slice.parquet')").fetchall())
+missing, extra = list((want - got).elements()), list((got - want).elements())
+print(f"{path.split('/')[-1]}: {sum(want.values())} slices in the file, {sum(got.values())} in the dataset, {len(missing)} missing, {len(extra)} extra")
+for rows, what in (missing, 'missing'), (extra, 'extra'):
+    for row in sorted(rows)[:3]:
+        print('  ' + what, row)
+
+nested = db.execute(f"""
+select c.ts, c.dur, c.name, p.ts, p.dur, p.name from read_parquet('{dataset}/slice.parquet') c join read_parquet('{dataset}/slice.parquet') p
+on c.parent_id = p.id join read_parquet('{dataset}/track.parquet') t on c.track_id = t.id
+where not starts_with(t.type, 'legacy_async') and (c.depth <> p.depth + 1 or c.track_id <> p.track_id or c.ts < p.ts or p.dur >= 0 and c.ts + greatest(c.dur, 0) > p.ts + p.dur)
+union all
+select a.ts, a.dur, a.name, b.ts, b.dur, b.name from read_parquet('{dataset}/slice.parquet') b join
+(select *, lead(id) over (partition by track_id, depth order by ts, id) next from read_parquet('{dataset}/slice.parquet')) a on b.id = a.next
+where a.ts + a.dur > b.ts""").fetchall()
+for row in nested[:3]:
+    print('  not nested', row)
+sys.exit(bool(missing or extra or nested))

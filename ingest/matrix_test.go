@@ -140,7 +140,7 @@ func outcomeOf(name string, data []byte) (o outcome) {
 	o.err = ingest.Read(store, name, bytes.NewReader(data), ingest.Options{Detected: detected})
 	o.losses = map[model.Stat]int64{}
 	for _, c := range store.Stats() {
-		if e := c.Stat.Effect(); e == model.Lost || e == model.Damaged {
+		if e := c.Stat.Effect(); e == model.Lost || e == model.Damaged || c.Stat == model.StatUnendedLine {
 			o.losses[c.Stat] += c.Value
 		}
 	}

@@ -105,6 +105,7 @@ const (
 	StatJSONTrailingComma
 	StatSystingParseErrors
 	StatFtraceEventsLost
+	StatUnendedLine
 )
 
 var ownStats = [...]statInfo{
@@ -161,6 +162,7 @@ var ownStats = [...]statInfo{
 	StatJSONTrailingComma - firstOwnStat:         {"json_trailing_comma", false, Notice, FromAnalysis, "Arrays and objects of JSON traces with a comma after the last element."},
 	StatSystingParseErrors - firstOwnStat:        {"systing_parse_errors", false, DataLoss, FromAnalysis, "Rows of systing's tables that cannot be read, and values that refer to missing rows."},
 	StatFtraceEventsLost - firstOwnStat:          {"ftrace_events_lost", true, DataLoss, FromTrace, "Events of a CPU that the kernel overwrote before the recorder read them, where the trace says how many."},
+	StatUnendedLine - firstOwnStat:               {"unended_line", false, Notice, FromAnalysis, "Texts whose last line has no line end. It was read, but may be cut off."},
 }
 
 func (s Stat) info() statInfo {

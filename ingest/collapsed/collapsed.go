@@ -66,14 +66,10 @@ func read(in *format.Input) error {
 	profiles.SampleTypeUnit.Set(row, strings.Intern("count"))
 	r := &reader{in, profile.AggregateID(row), in.Store.Stacks.DummyMapping("[collapsed_stack]")}
 
-	l := lines.NewReader(in)
-	for l.Next() {
-		r.line(l.Bytes(), l.Offset())
-	}
-	if l.Err() == nil {
-		r.line(l.Rest(), l.Offset()) // many writers omit the last newline
-	}
-	return l.Err()
+	return lines.EachToEnd(in, func(offset int64, line []byte) error {
+		r.line(line, offset)
+		return nil
+	})
 }
 
 type reader struct {

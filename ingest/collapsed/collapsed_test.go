@@ -21,7 +21,7 @@ func TestStacks(t *testing.T) {
 	tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id", "0|NULL|0", "1|0|1", "2|1|2", "0|NULL|3")
 	tables.Want(t, "stack_profile_frame", "name|mapping|rel_pc", "main|0|0", "parse input|0|0", "read|0|0", "idle|0|0")
 	tables.Want(t, "stack_profile_mapping", "name", "[collapsed_stack]")
-	tables.Want(t, "stats", "name")
+	tables.Want(t, "stats", "name|value", "unended_line|1")
 }
 
 func TestOtherLines(t *testing.T) {

@@ -53,7 +53,7 @@ func sniff(head []byte) bool {
 func read(in *format.Input) error {
 	log := androidlog.New(in, guessDate(in))
 	log.Alone = true
-	err := lines.Each(in, func(offset int64, line []byte) error {
+	err := lines.EachToEnd(in, func(offset int64, line []byte) error {
 		if !log.Detected() {
 			if kind := androidlog.Timeless(line); kind != "" {
 				return untimed(offset, "messages of logcat -v "+kind+" have no times")

@@ -19,9 +19,10 @@ PRIORITY = dict(zip("VDIWEFS", range(2, 9)))
 
 def messages(path):
     data = (gzip.open if path.endswith(".gz") else open)(path, "rb").read().decode("utf-8", "replace")
-    lines = data.split("\n")[:-1]
+    *lines, last = data.split("\n")
     if all(line.endswith("\r") for line in lines):
         lines = [line.rstrip("\r") for line in lines]
+    lines.append(last)  # which may lack its end
     for line in lines:
         m = LINE.fullmatch(line)
         if not m:

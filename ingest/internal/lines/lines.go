@@ -38,6 +38,22 @@ func Each(in *format.Input, f func(offset int64, line []byte) error) error {
 	return l.Err()
 }
 
+// EachToEnd is Each for formats whose files are often saved without the last line end: the last line is read as it is, and a notice
+// says that it may be cut off.
+func EachToEnd(in *format.Input, f func(offset int64, line []byte) error) error {
+	l := NewReader(in)
+	for l.Next() {
+		if err := f(l.Offset(), l.Bytes()); err != nil {
+			return err
+		}
+	}
+	if rest := l.Rest(); l.Err() == nil && len(bytes.TrimSpace(rest)) > 0 {
+		in.File.LogAt(model.StatUnendedLine, l.Offset(), nil)
+		return f(l.Offset(), rest)
+	}
+	return l.Err()
+}
+
 // Whole returns a text that was read as a whole, up to the end of its last line. What follows may be the start of a longer line, so
 // it is left out, as by Each.
 func Whole(in *format.Input, text []byte) []byte {

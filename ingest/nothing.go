@@ -14,10 +14,10 @@ var ownTables = []string{"trace_file", "machine", "metadata", "stats", "import_l
 // ownMetadata are the facts that the conversion states about every input.
 var ownMetadata = []string{"trace_type", "trace_size_bytes", "trace_time_clock_id", "converter_version"}
 
-// nothing returns the error for an input of which nothing was read, and nothing was counted as lost or unread, or nil. A fact
+// nothing returns the error for an input of which nothing was read, and nothing was counted, or nil. A fact
 // that the input states about itself is something. named is whether it states its uuid.
 func (rd *reading) nothing(named bool) error {
-	if named || rd.overrides.Read || rd.options.Cut != nil || rd.anyRow() || rd.anyFact() || rd.anyLoss() {
+	if named || rd.overrides.Read || rd.options.Cut != nil || rd.anyRow() || rd.anyFact() || rd.anyCount() {
 		return nil
 	}
 	var formats []string
@@ -60,9 +60,10 @@ func (rd *reading) anyFact() bool {
 	return false
 }
 
-func (rd *reading) anyLoss() bool {
+// anyCount reports whether something is counted as lost or unread, or the recorder counted something.
+func (rd *reading) anyCount() bool {
 	return slices.ContainsFunc(rd.store.Stats(), func(c model.StatCount) bool {
 		e := c.Stat.Effect()
-		return e == model.Lost || e == model.Damaged || e == model.NotRead
+		return c.Stat.Source() == model.FromTrace || e == model.Lost || e == model.Damaged || e == model.NotRead
 	})
 }

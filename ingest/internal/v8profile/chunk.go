@@ -10,11 +10,11 @@ import (
 // Later chunks have nodes of the call tree, samples, which are node ids, and the
 // times between samples. A .cpuprofile file is a single chunk.
 type Chunk struct {
-	Start   float64 // µs
-	Starts  bool    // it has a start time
+	Start   int64 // ns
+	Starts  bool  // it has a start time
 	Nodes   []Node
 	Samples []uint32
-	Deltas  []int64 // µs
+	Deltas  []int64 // ns
 }
 
 // Node is a node of the call tree. Either it names its parent, or the parent lists
@@ -72,18 +72,16 @@ func (c *Chunk) times(d *decoder, key string) error {
 	switch key {
 	case "startTime":
 		v, err := d.Value()
-		switch v.Kind {
-		case jsonlex.Integer:
-			c.Start, c.Starts = float64(v.Int), true
-		case jsonlex.Double:
-			c.Start, c.Starts = v.Float, true
+		if ns, ok := v.Scaled(3); ok {
+			c.Start, c.Starts = ns, true
 		}
 		return err
 	case "timeDeltas":
 		c.Deltas = c.Deltas[:0]
 		return d.elements(func() error {
-			n, err := d.integer()
-			c.Deltas = append(c.Deltas, n)
+			v, err := d.Value()
+			ns, _ := v.Scaled(3) // µs, which some writers give with decimals
+			c.Deltas = append(c.Deltas, ns)
 			return err
 		})
 	}

@@ -3,6 +3,7 @@ package v8profile
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 )
@@ -22,13 +23,16 @@ type reference struct {
 		} `json:"nodes"`
 		Samples []uint32 `json:"samples"`
 	} `json:"cpuProfile"`
-	Deltas []int64 `json:"timeDeltas"`
+	Deltas []float64 `json:"timeDeltas"` // µs
 }
 
 func (r *reference) chunk() Chunk {
-	c := Chunk{Samples: r.Profile.Samples, Deltas: r.Deltas}
+	c := Chunk{Samples: r.Profile.Samples}
+	for _, us := range r.Deltas {
+		c.Deltas = append(c.Deltas, nanoseconds(us))
+	}
 	if r.Start != nil {
-		c.Start, c.Starts = *r.Start, true
+		c.Start, c.Starts = nanoseconds(*r.Start), true
 	}
 	for _, from := range r.Profile.Nodes {
 		n := Node{ID: from.ID, Children: from.Children, Function: from.Frame.Function, URL: from.Frame.URL}
@@ -38,6 +42,14 @@ func (r *reference) chunk() Chunk {
 		c.Nodes = append(c.Nodes, n)
 	}
 	return c
+}
+
+// nanoseconds returns a time in µs in ns, 0 if it does not fit.
+func nanoseconds(us float64) int64 {
+	if ns := math.Round(us * 1000); math.Abs(ns) < 1<<62 {
+		return int64(ns)
+	}
+	return 0
 }
 
 // TestDecode compares chunks with what encoding/json makes of them.
@@ -50,6 +62,7 @@ func TestDecode(t *testing.T) {
 		`{"cpuProfile":{"nodes":[{"id":1,"children":[2,3],"positionTicks":[{"line":1}]},{},null,7,{"id":"x","children":"y","callFrame":[]}],"startTime":5,"timeDeltas":[1]}}`,
 		`{"cpuProfile":{"samples":[1,null,1.5,-1,4294967295,4294967296,"x",{"a":[1]}]},"timeDeltas":[null,"]",9223372036854775807]}`,
 		`{"cpuProfile":null,"timeDeltas":{"a":1}}`,
+		`{"startTime":12.25,"timeDeltas":[1.5,0.125,-2.5]}`,
 		`{"cpuProfile":{"nodes":{"id":1},"samples":3}}`,
 		`{"cpuProfile":{"nodes":[{"id":1,"parent":null}],"samples":[]}}`,
 		`{}`,

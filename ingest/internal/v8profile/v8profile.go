@@ -77,7 +77,7 @@ func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 		return nil
 	}
 	for n, node := range c.Samples {
-		of.ts += c.Deltas[n] * 1000
+		of.ts += c.Deltas[n]
 		ts, failed := p.Clocks.DefaultToTrace(of.ts)
 		switch {
 		case failed != nil:

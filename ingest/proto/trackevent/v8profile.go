@@ -38,7 +38,7 @@ func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 			}
 			continue
 		}
-		start, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, int64(chunk.Start)*1000)
+		start, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, chunk.Start)
 		if err != nil {
 			t.File.LogAt(model.StatLegacyV8CPUProfileInvalidSample, p.Offset, err)
 			continue

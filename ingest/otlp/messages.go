@@ -264,8 +264,8 @@ func (c *cursor) scope(resource int, end int64) error {
 			if !ok {
 				return err
 			}
-			if s := traces; !c.found {
-				if s = signalOf(b); s != traces {
+			if !c.found {
+				if s := signalOf(b); s != traces {
 					c.other = s
 					c.in.File.Unread(model.StatUnreadFact, model.None, "OpenTelemetry record of "+string(s)).AddAt(at)
 					return nil

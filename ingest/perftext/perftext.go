@@ -133,7 +133,6 @@ type reader struct {
 	events   *sort.Stream
 	token    *token.Writer
 	mappings map[string]profile.MappingID
-	noFile   model.StringID
 
 	sample        sample
 	state         state

@@ -63,7 +63,7 @@ func (r *reader) callsite() profile.CallsiteID {
 	}
 	r.frameIDs = r.frameIDs[:0]
 	for _, f := range frames {
-		id := profile.FrameID(model.None)
+		var id profile.FrameID
 		if f.function == 0 && f.sourceLine == 0 {
 			id = stacks.Frame(f.mapping, f.address, strings.Intern(""))
 		} else {

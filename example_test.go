@@ -36,7 +36,7 @@ func ExampleConvert() {
 		}
 	}
 	// Output:
-	// gzip/json t_ab8e40200a1f274c 0
+	// gzip/json t_ab8e40200a1f274c 27
 	// slice 6033
 	// thread 46
 }

@@ -158,7 +158,9 @@ func TestBundle(t *testing.T) {
 }
 
 func TestBundleThatDoesNotAlign(t *testing.T) {
-	dir := folder(t, map[string]string{"app.json": appTrace, "early.json": appTrace,
+	// The sample is 1 ms before time 0.
+	early := `{"nodes":[{"id":1,"callFrame":{"functionName":"f","url":""}}],"startTime":2000,"samples":[1],"timeDeltas":[0]}`
+	dir := folder(t, map[string]string{"app.json": appTrace, "early.json": early,
 		"manifest.json": `{"perfetto_manifest": {"version": 1, "files": [{"path": "app.json"}, {"path": "early.json",
 			"clocks": {"sync_to": {"file": "app.json"}, "offset_ns": -3000000}}]}}`})
 	args := []string{"bundle", "--manifest", "manifest.json", "-o", "merged.tar", "app.json", "early.json"}

@@ -17,7 +17,7 @@ import (
 var documentedCommand = regexp.MustCompile(`(?m)^    (?:uvx )?tpconvert (.*)$`)
 
 // notRun are commands that do not end, or that need the network, a terminal or a checkout of Perfetto.
-var notRun = regexp.MustCompile(`^(serve|mcp|stdlib|ui fetch|flamegraph (out/|TRACE)|metric )`)
+var notRun = regexp.MustCompile(`^(serve|mcp|stdlib|ui fetch|flamegraph (out/|TRACE)|metric )|'SELECT \.\.\.'`)
 
 var (
 	hasRows   = regexp.MustCompile(`[(: ][1-9][0-9,]* rows?\b`)

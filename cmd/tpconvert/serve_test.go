@@ -412,10 +412,8 @@ func TestServeBadMessages(t *testing.T) {
 			t.Errorf("/query %q: %+v", message, got)
 		}
 	}
-	for _, size := range []int{rpc.MaxQuery + 1, 100 << 20} {
-		if got := ask(t, url, "SELECT "+strings.Repeat("1", size)); !strings.Contains(got.failed, "bytes") && !strings.Contains(got.failed, "too large") {
-			t.Errorf("%d bytes: %.200q", size, got.failed)
-		}
+	if got := ask(t, url, "SELECT "+strings.Repeat("1", rpc.MaxQuery+1)); !strings.Contains(got.failed, "bytes") {
+		t.Errorf("a query that is too long: %.200q", got.failed)
 	}
 	if got := ask(t, url, "SELECT "+strings.Repeat("1+", 500_000)+"1"); !strings.Contains(got.failed, "Expression tree is too large") {
 		t.Errorf("a long sum is %q", got.rows)

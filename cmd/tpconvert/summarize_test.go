@@ -538,7 +538,7 @@ func TestSummaryOfProfiles(t *testing.T) {
 	dir := folder(t, map[string]string{"samples.json": `{"traceEvents":[],"stackFrames":{"1":{"name":"main"},"2":{"name":"work","parent":"1"}},
 		"samples":[{"tid":2,"ts":2,"name":"s","sf":"1"},{"tid":2,"ts":3,"name":"s","sf":"2"},{"tid":2,"ts":4,"name":"s","sf":"2"}]}`})
 	for path, want := range map[string]string{
-		"samples.json":                 "trace_event,samples,,work,2\n",
+		"samples.json":                 "trace_event,samples:s,,work,2\n",
 		recorded(t, "java.jfr.gz"):     "jfr,samples:jdk.ExecutionSample,Small,Small.spin,12\n",
 		recorded(t, "go_cpu.pb"):       "go_cpu.pb,cpu,,main.shuffle.func1,230000000\n",
 		recorded(t, "go_heap.pb.gz"):   "go_heap.pb.gz,inuse_objects,,",

@@ -150,7 +150,7 @@ func TestCompareKinds(t *testing.T) {
 	}
 	for trace, want := range map[string][]string{
 		// The sums are those of tpconvert query.
-		"app.ftrace":          {"cpu app: 0.0 8500002.0", "state R: 0.0 2000000.0", "state D: 0.0 2999999.0", "slice doFrame: 0.0 13000001.0"},
+		"app.ftrace":          {"cpu app: 0.0 8500000.0", "state R: 0.0 2000000.0", "state D: 0.0 3000000.0", "slice doFrame: 0.0 13000000.0"},
 		"frames.pftrace":      {"frame App Deadline Missed: 0.0 2.0", "frame None: 0.0 3.0"},
 		"go_cpu.pb.gz":        {"profile crypto/internal/fips140/sha256.blockSHANI: 0.0 850000000.0"},
 		"chromium.pftrace.gz": {"slice BrowserMainRunnerImpl::Initialize: "},

@@ -129,6 +129,9 @@ func (p *parser) Event(ts int64, token []byte) error {
 	return nil
 }
 
+// gone is the kernel's -1: the id of a task that has ended, though its CPU still runs it.
+const gone = math.MaxUint32
+
 func pidOf(token []byte, at int) uint32 { return binary.LittleEndian.Uint32(token[at:]) }
 
 // thread returns the thread whose ids are at these offsets of a token.
@@ -230,12 +233,17 @@ func (p *parser) sample(ts int64, token []byte) {
 	if mode == modeUnknown {
 		p.File.Count(model.StatPerfSamplesCPUModeUnknown)
 	}
-	utid := p.thread(token, samplePID, sampleThread)
 	reads := int(binary.LittleEndian.Uint32(token[sampleReads:])) * sampleReadLen
 	rest := token[sampleFixed:]
 
 	v := profile.NewSample(ts, profiler)
-	v.UTID, v.UPID, v.Session = utid, p.Machine.ProcessOf(utid), e.session
+	v.Session = e.session
+	if pid := pidOf(token, samplePID); pidOf(token, sampleThread) != gone {
+		v.UTID = p.thread(token, samplePID, sampleThread)
+		v.UPID = p.Machine.ProcessOf(v.UTID)
+	} else if pid != gone {
+		v.UPID = p.Machine.Process(int64(pid))
+	}
 	v.CPUMode = p.modes[mode]
 	of := p.process(pidOf(token, samplePID))
 	chain, after := rest[reads:][:8*pidOf(token, sampleChain)], rest[reads:][8*pidOf(token, sampleChain):]

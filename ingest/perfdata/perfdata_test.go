@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -277,6 +278,17 @@ func TestRecordings(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTasksThatAreGone leaves out the ids of tasks that the kernel no longer knows.
+func TestTasksThatAreGone(t *testing.T) {
+	r := example(binary.LittleEndian)
+	r.sample(2, 1, math.MaxUint32, math.MaxUint32, 800, 0, 0x401010)
+	r.sample(2, 1, 7, math.MaxUint32, 900, 0, 0x401010)
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "stack_sample", "ts|utid|upid",
+		"200|2|1", "300|1|1", "500|3|2", "700|3|2", "800|NULL|NULL", "900|NULL|1")
+	tables.Want(t, "thread", "tid", "0", "7", "8", "9")
 }
 
 // TestEventsWithoutDescription names events as perf does when the recording does not.

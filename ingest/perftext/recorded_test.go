@@ -206,6 +206,9 @@ func fileStacks(tables *ingesttest.Tables) func(callsite string) []string {
 	files, mappings := column(tables, "stack_profile_mapping", "name"), column(tables, "stack_profile_frame", "mapping")
 	for frame, mapping := range mappings {
 		mappings[frame] = files[mapping]
+		if strings.HasPrefix(files[mapping], "/tmp/perf-") && strings.HasSuffix(files[mapping], ".map") {
+			mappings[frame] = "//anon" // perf script names anonymous code by the file in which a compiler may list it
+		}
 	}
 	return stacks(tables, mappings)
 }
@@ -253,13 +256,7 @@ func dataSamples(t *testing.T, tables *ingesttest.Tables, f fields) (samples []s
 	for _, row := range tables.Rows("stack_sample", "ts", "utid", "upid", "cpu", "cpu_mode", "callsite_id", "counter_set_id") {
 		c := strings.Split(row, "|")
 		d := deltas[c[6]]
-		gone := func(id string) string {
-			if id == "4294967295" { // the kernel's -1, for a task that has gone
-				return "NULL"
-			}
-			return id
-		}
-		samples = append(samples, f.line(c[0], gone(tids[c[1]]), gone(pids[c[2]]), c[3], c[4], d.event, d.period, filesOf(c[5])))
+		samples = append(samples, f.line(c[0], tids[c[1]], pids[c[2]], c[3], c[4], d.event, d.period, filesOf(c[5])))
 	}
 	slices.Sort(samples)
 	return samples

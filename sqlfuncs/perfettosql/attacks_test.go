@@ -96,7 +96,7 @@ func TestInterrupted(t *testing.T) {
 			defer stop()
 			err = s.Run(ctx, sql, nil)
 			begun, _ := ctx.Deadline()
-			if took := time.Since(begun); took > 2*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			if took := time.Since(begun); took > 10*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v after the deadline: %v", sql, took, err)
 			}
 		})

@@ -144,23 +144,45 @@ func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, 
 	if isNew {
 		nested.lanes = append(nested.lanes, set.add(nestedLane))
 	}
-	return TrackID(a.lane(nested.lanes[place]).track)
+	return a.trackAt(nested, place, true)
 }
 
-// Overlaps calls f with each track of Overlapping, until f returns false.
-func (a *AsyncTracks) Overlaps(b *Blueprint, f func(TrackID) bool, dims ...Dim) {
+// OverlappingAt returns the track of Overlapping of the last slice with these times (ns), or false.
+func (a *AsyncTracks) OverlappingAt(b *Blueprint, ts, dur int64, dims ...Dim) (TrackID, bool) {
+	nested := a.nestedOf(b, dims)
+	if nested == nil {
+		return None, false
+	}
+	place, ok := nested.places.Placed(ts, ts+dur)
+	return a.trackAt(nested, place, ok), ok
+}
+
+// OverlappingAround returns the track of Overlapping of the slice that starts last, of those that enclose ts (ns), or false. Calls
+// must have ascending ts, together with those of Overlapping.
+func (a *AsyncTracks) OverlappingAround(b *Blueprint, ts int64, dims ...Dim) (TrackID, bool) {
+	nested := a.nestedOf(b, dims)
+	if nested == nil {
+		return None, false
+	}
+	place, ok := nested.places.Enclosing(ts)
+	return a.trackAt(nested, place, ok), ok
+}
+
+func (a *AsyncTracks) nestedOf(b *Blueprint, dims []Dim) *nestedLanes {
 	if a.nested == nil {
-		return
+		return nil
 	}
-	set := a.sets.Get(a.context.Tracks.key(b, dims))
-	if set == nil || a.nested[set.group] == nil {
-		return
+	if set := a.sets.Get(a.context.Tracks.key(b, dims)); set != nil {
+		return a.nested[set.group]
 	}
-	for _, at := range a.nested[set.group].lanes {
-		if !f(TrackID(a.lane(at).track)) {
-			return
-		}
+	return nil
+}
+
+func (a *AsyncTracks) trackAt(nested *nestedLanes, place int, ok bool) TrackID {
+	if !ok {
+		return None
 	}
+	return TrackID(a.lane(nested.lanes[place]).track)
 }
 
 // nestedLanes are the lanes of a set on which slices nest, by place.

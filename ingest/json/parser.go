@@ -495,24 +495,22 @@ func (p *parser) enclosing(ts int64, utid model.UTID) (slice model.SliceID, star
 		if slice = p.Slices.Starting(track, ts, e.dur); slice != model.None {
 			return slice, ts
 		}
-	}
-	slice, start = p.Slices.EnclosingOrEnded(track, ts)
-	if slice != model.None && start == ts && !e.hasDur {
-		return slice, start
-	}
-	p.Async.Overlaps(overlapping, func(beside model.TrackID) bool {
-		if e.hasDur {
-			if exact := p.Slices.Starting(beside, ts, e.dur); exact != model.None {
-				slice, start = exact, ts
-				return false
+		if beside, ok := p.Async.OverlappingAt(overlapping, ts, e.dur, model.IntDim(utid)); ok {
+			if slice = p.Slices.Starting(beside, ts, e.dur); slice != model.None {
+				return slice, ts
 			}
 		}
+	}
+	slice, start = p.Slices.EnclosingOrEnded(track, ts)
+	if slice != model.None && start == ts {
+		return slice, start
+	}
+	if beside, ok := p.Async.OverlappingAround(overlapping, ts, model.IntDim(utid)); ok {
 		other, otherStart := p.Slices.EnclosingOrEnded(beside, ts)
 		if other != model.None && (slice == model.None || otherStart > start) {
-			slice, start = other, otherStart
+			return other, otherStart
 		}
-		return e.hasDur || slice == model.None || start < ts
-	}, model.IntDim(utid))
+	}
 	return slice, start
 }
 

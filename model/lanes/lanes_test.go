@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -39,6 +40,49 @@ func TestNestedLanes(t *testing.T) {
 	}
 	if len(open) < 10 {
 		t.Errorf("%d lanes", len(open))
+	}
+}
+
+// What encloses a time is what a search of all spans finds, those that end at it included.
+func TestEnclosingLanes(t *testing.T) {
+	type spanOnLane struct{ start, end, place int64 }
+	random := rand.New(rand.NewPCG(3, 4))
+	lanes := Nested{MaxDepth: depth}
+	var all []spanOnLane
+	ts, found, none := int64(-50), 0, 0
+	for range 5000 {
+		ts += random.Int64N(3)
+		if random.IntN(2) == 0 {
+			end := ts + random.Int64N(30)*random.Int64N(3)
+			place, _ := lanes.Place(ts, end)
+			all = append(all, spanOnLane{ts, end, int64(place)})
+			if got, ok := lanes.Placed(ts, end); !ok || got != place {
+				t.Fatalf("placed from %d to %d on lane %d, found on %d, %t", ts, end, place, got, ok)
+			}
+			continue
+		}
+		start, places := int64(math.MinInt64), map[int64]bool{}
+		for _, s := range all {
+			if s.end < ts || s.start < start {
+				continue
+			}
+			if s.start > start {
+				start, places = s.start, map[int64]bool{}
+			}
+			places[s.place] = true
+		}
+		got, ok := lanes.Enclosing(ts)
+		if ok != (len(places) > 0) || ok && !places[int64(got)] {
+			t.Fatalf("at %d: lane %d, %t, want one of %v", ts, got, ok, places)
+		}
+		if ok {
+			found++
+		} else {
+			none++
+		}
+	}
+	if found < 1000 || none < 10 {
+		t.Errorf("%d enclosed times, %d others", found, none)
 	}
 }
 

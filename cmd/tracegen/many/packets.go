@@ -167,6 +167,9 @@ var packetFormats = []Format{
 		p.add(pb.Message{}.Number(8, 1).Number(10, 1).Bytes(47, pb.Message{}.Bytes(1, pb.Message{}.Bytes(1, p.name("com.app")).Number(2, uint64(p.i)))))
 	}),
 	packetsOf("proto-obfuscated", func(p *packets) {
+		if p.i == 0 { // names alone have no rows
+			p.add(pb.Message{}.Number(8, 1).Number(10, 1).Bytes(47, pb.Message{}.Bytes(1, pb.Message{}.Bytes(1, []byte("com.app")))))
+		}
 		p.add(pb.Message{}.Number(10, 1).Bytes(64, pb.Message{}.Bytes(1, []byte("com.app")).Bytes(3, pb.Message{}.Bytes(1, p.name("a")).Bytes(2, p.name("com.app.A")))))
 	}),
 	packetsOf("proto-symbols", func(p *packets) {

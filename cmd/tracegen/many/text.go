@@ -98,7 +98,7 @@ var texts = []Format{
 		e.instruments()
 		e.text("<row")
 		e.repeat("", func(i int) { e.text(" a", i, `="1"`) })
-		e.text(`><sample-time id="1">1000</sample-time><thread id="2" fmt="m"><tid id="3">1</tid></thread></row></node></trace-query-result>`)
+		e.text(`><sample-time id="1">1000</sample-time><thread id="2" fmt="m"><tid id="3">1</tid></thread><backtrace id="4"><frame id="5" name="f" addr="0x1000"/></backtrace></row></node></trace-query-result>`)
 	}),
 	textsOf("battery-items", "9,0,i,vers,36,214,A,B\n9,hsp,0,10216,\"app\"\n9,h,0:RESET:TIME:1732816430344\n", "", func(e *textOf) {
 		e.text("9,h,10,Bl=", e.i%100, ",+w=0,+S\n")

@@ -63,6 +63,8 @@ func keyword(statement string) string {
 var (
 	// readingPragma matches the only statements PRAGMA that are allowed.
 	readingPragma = lazy.Regexp(`(?i)^\s*PRAGMA\s+(?:version|platform|user_agent|database_list|database_size|show_tables|show_tables_expanded|collations|functions|(?:table_info|storage_info|show)\s*\(\s*'(?:[^']|\'\')*'\s*\))\s*;?\s*$`)
+	// namedOutside matches the options of a COPY whose pattern of file names may lead out of its folder.
+	namedOutside = lazy.Regexp(`(?is)filename_pattern.*(?:[/\\]|\.\.)|(?:[/\\]|\.\.).*filename_pattern`)
 	// running matches EXPLAIN ANALYZE, which runs a statement, of one that does more than read.
 	running = lazy.Regexp(`(?is)\banaly[sz]e\b.*\b(?:copy|export|import|attach|detach|load|install|call|execute|prepare|pragma|set|use|vacuum)\b`)
 )
@@ -90,6 +92,12 @@ func (s *Session) copy(ctx context.Context, statement string) error {
 	if target == "" {
 		return fmt.Errorf("COPY is allowed TO a file that is named in quotes: %w", ErrDenied)
 	}
+	if namedOutside().MatchString(statement[to:]) {
+		return fmt.Errorf("FILENAME_PATTERN names files in the folder of COPY, without / and ..: %w", ErrDenied)
+	}
+	if dataset := datasetAround(target); dataset != "" {
+		return fmt.Errorf("%s is inside the dataset %s, which has nothing but its tables: %w", target, dataset, ErrDenied)
+	}
 	if _, err := os.Lstat(target); err == nil {
 		return fmt.Errorf("%s exists: COPY writes new files only; %w", target, ErrDenied)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -106,6 +114,28 @@ func (s *Session) copy(ctx context.Context, statement string) error {
 		return err
 	}
 	return Publish(draft, target)
+}
+
+// datasetAround returns the folder of a dataset that the path is in, or "".
+func datasetAround(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "" // there is no such folder
+	}
+	for ; ; folder = filepath.Dir(folder) {
+		for _, own := range []string{"_tpconvert.json", "_tpconvert"} {
+			if _, err := os.Stat(filepath.Join(folder, own)); err == nil {
+				return folder
+			}
+		}
+		if folder == filepath.Dir(folder) {
+			return ""
+		}
+	}
 }
 
 // Publish moves a file or folder to a path where nothing exists.

@@ -181,7 +181,9 @@ func (p *parser) AddArgs(set *model.ArgSet) {
 	r := e.rest
 	p.path = p.path[:0]
 	if e.eventClass.stream.extra {
-		p.field(set, e.eventClass.stream.packetContext, &r)
+		if packet := token.Reader(r.Raw()); len(packet) > 0 {
+			p.field(set, e.eventClass.stream.packetContext, &packet)
+		}
 	}
 	p.field(set, e.eventClass.stream.eventContext, &r)
 	p.field(set, e.context, &r)

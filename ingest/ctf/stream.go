@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/internal/handoff"
@@ -55,6 +56,9 @@ func (c *clock) setZero() bool {
 	c.zero = (c.offsetSeconds+seconds)*1e9 + int64(part)
 	return true
 }
+
+// maxShared is how much of a packet each of its events has, in bytes.
+const maxShared = 1 << 10
 
 // maxEvent is the maximum size of an event, and of a packet's header with its context, in bytes.
 const maxEvent = 16 << 20
@@ -261,6 +265,12 @@ func (s *stream) packet() (int64, error) {
 		return 0, reason(err)
 	}
 	s.context = append(s.context[:0], s.out...)
+	if s.class.extra && len(s.context) > maxShared {
+		s.context = nil
+		s.report(func() {
+			s.file.Unread(model.StatUnreadFact, model.None, "packet's context above "+strconv.Itoa(maxShared)+" bytes").Add(model.LogEntry{})
+		})
+	}
 	size, err := s.sizes()
 	if err != nil {
 		return size, err
@@ -405,7 +415,7 @@ func (s *stream) event() error {
 	}
 	w.Raw(s.threadName)
 	if s.class.extra {
-		w.Rest(s.context)
+		w.Raw(s.context)
 	}
 	w.Rest(s.out)
 	it.end = len(w.Bytes())

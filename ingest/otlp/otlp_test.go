@@ -317,6 +317,27 @@ func TestLargeResource(t *testing.T) {
 	}
 }
 
+// Every span of a scope has its attributes, but not thousands of them.
+func TestLargeScope(t *testing.T) {
+	var attributes, spans []string
+	for i := range 1000 {
+		attributes = append(attributes, fmt.Sprintf(`{"key":"k%d","value":{"intValue":"1"}}`, i))
+		spans = append(spans, fmt.Sprintf(`{"traceId":"0123456789abcdef0123456789abcdef","spanId":"%016x","name":"n","startTimeUnixNano":"10","endTimeUnixNano":"20"}`, i+1))
+	}
+	tables := ingesttest.MustRead(t, "a.json", []byte(`{"resourceSpans":[{"scopeSpans":[{"scope":{"name":"s","attributes":[`+
+		strings.Join(attributes, ",")+`]},"spans":[`+strings.Join(spans, ",")+`]}]}]}`))
+	shared := 0
+	for _, key := range tables.Rows("args", "key") {
+		if strings.HasPrefix(key, "scope.attributes.") {
+			shared++
+		}
+	}
+	if spans := len(tables.Rows("slice", "id")); spans != 1000 || shared != 256*spans {
+		t.Errorf("%d spans with %d attributes of their scope", spans, shared)
+	}
+	tables.Want(t, "stats", "name|value", "unread_fact|744")
+}
+
 // TestDamage cuts traces off and damages them. What was whole before the cut is there.
 func TestDamage(t *testing.T) {
 	message := encoded(t, decoded(t, []byte(trace)))

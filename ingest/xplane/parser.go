@@ -49,6 +49,9 @@ type metadata struct {
 	name  model.StringID
 	long  model.StringID // the full name if name is a short one
 	stats [][]byte
+
+	args    model.ArgSet // of stats, once an event has them
+	decoded bool
 }
 
 // parser turns events, in order of time, into rows.
@@ -284,9 +287,17 @@ func (p *parser) connect(slice model.SliceID, e *event) {
 
 // AddArgs adds the stats of the event and of its metadata.
 func (e *event) AddArgs(set *model.ArgSet) {
-	for _, stat := range e.metadata.stats {
-		e.stat(e.plane, stat, set)
+	m := e.metadata
+	if !m.decoded {
+		for _, stat := range m.stats {
+			e.stat(e.plane, stat, &m.args)
+		}
+		m.stats, m.decoded = nil, true
+		for range m.args.Share() {
+			e.File.Unread(model.StatUnreadFact, model.None, "shared stat").Add(model.LogEntry{})
+		}
 	}
+	m.args.AddArgs(set)
 	r := wire.Read(e.stats)
 	for r.Next() {
 		switch r.Number {

@@ -226,6 +226,30 @@ func (s *Set) AddArgs(to *Set) {
 	}
 }
 
+// Share cuts a set of which many rows get a copy, so that m args of n rows do not become m times n. It returns how many args it left out.
+// The set is then only for AddArgs.
+func (s *Set) Share() (left int) {
+	n, text := min(len(s.args), maxShared), 0
+	for i, a := range s.args[:n] {
+		if a.Value.Kind == kindText {
+			text += spanOf(a.Value).size
+		}
+		if text > maxSharedText {
+			n = i
+			break
+		}
+	}
+	left = len(s.args) - n
+	s.args = s.args[:n]
+	return left
+}
+
+// What many rows may get a copy of.
+const (
+	maxShared     = 256     // args
+	maxSharedText = 4 << 10 // bytes of their texts
+)
+
 // Func is a function that is a source of args.
 type Func func(*Set)
 

@@ -37,6 +37,14 @@ var gpus = []Format{
 			p.event(1, 1, 1, p.stats...)
 		}
 	}),
+	xplaneOf("xplane-shared-stats", func(p *xplane) { // of one metadata, which all events have
+		p.event(1, p.i, 1)
+		p.stats = p.stats.Bytes(5, pb.Message{}.Number(1, uint64(p.i)).Number(3, 5))
+		p.plane = p.plane.Bytes(5, pb.Message{}.Number(1, uint64(p.i)).Bytes(2, pb.Message{}.Bytes(2, p.name("stat"))))
+		if p.i == p.n-1 {
+			p.plane = p.plane.Bytes(4, pb.Message{}.Number(1, 1).Bytes(2, append(pb.Message{}.Bytes(2, p.name("kernel")), p.stats...)))
+		}
+	}),
 	xplaneOf("xplane-metadata", func(p *xplane) {
 		p.event(7, p.i, 1)
 		p.plane = p.plane.Bytes(4, pb.Message{}.Number(1, 7).Bytes(2, pb.Message{}.Bytes(2, p.name("kernel"))))

@@ -69,6 +69,14 @@ var kernels = []Format{
 		c.event(1, strings.Repeat("a", n-1))
 		c.packet()
 	}),
+	ctfOf("ctf-shared-context", func(c *stream, n int) {
+		c.types = "stream { id = 1; packet.context := struct { u64 content_size; u64 packet_size; " + fields(n) + "}; event.header := struct { u32 id; u64_clock timestamp; }; };\n" +
+			"event { name = \"e\"; id = 0; stream_id = 1; fields := struct { string s; }; };\n"
+		for range n {
+			c.event(0, "t")
+		}
+		c.packetOf(1, make([]byte, n))
+	}),
 	ctfOf("ctf-array", func(c *stream, n int) {
 		c.types = fmt.Sprintf("event { name = \"e\"; id = 1; stream_id = 0; fields := struct { u8 a[%d]; }; };\n", n)
 		c.event(1, strings.Repeat("a", n-1))
@@ -234,10 +242,13 @@ func (c *stream) event(id int, text string) {
 }
 
 // packet puts the events in a packet.
-func (c *stream) packet() {
+func (c *stream) packet() { c.packetOf(0, nil) }
+
+// packetOf is packet for a stream whose context has more.
+func (c *stream) packetOf(stream int, context []byte) {
 	const head = 4 + 4 + 8 + 8
-	bits := uint64(8 * (head + len(c.events)))
-	c.packets = append(little(c.packets, uint32(0xc1fc1fc1), 0, bits, bits), c.events...)
+	bits := uint64(8 * (head + len(context) + len(c.events)))
+	c.packets = append(append(little(c.packets, uint32(0xc1fc1fc1), stream, bits, bits), context...), c.events...)
 	c.events = nil
 }
 

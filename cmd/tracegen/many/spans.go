@@ -62,6 +62,13 @@ var spans = []Format{
 		e.repeat("", func(int) { e.text("]}}") })
 		e.text("}]}}]}")
 	}),
+	textOfAll("otlp-json-shared-scope", func(e *textOf) {
+		e.text(`{"resourceSpans":[{"scopeSpans":[{"scope":{"name":"s","attributes":[`)
+		e.repeat(",", func(i int) { e.text(`{"key":"k`, i, `","value":{"intValue":"1"}}`) })
+		e.text(`]},"spans":[`)
+		e.repeat(",", func(i int) { e.span(i+1, i) })
+		e.text("]}]}]}")
+	}),
 	textOfAll("jaeger-spans", func(e *textOf) {
 		e.text(`{"data":[{"traceID":"1","spans":[`)
 		e.repeat(",", func(i int) {

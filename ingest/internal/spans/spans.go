@@ -124,6 +124,9 @@ func (r *Reader) Scope(message []byte) int {
 			s.name = r.in.Store.Strings.InternBytes(name.Bytes())
 		}
 		r.args.scope(&s.args, message)
+		for range s.args.Share() {
+			r.in.File.Unread(model.StatUnreadFact, model.None, "shared attribute").Add(model.LogEntry{})
+		}
 	}
 	return number
 }

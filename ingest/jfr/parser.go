@@ -189,6 +189,7 @@ func (p *parser) add(k *kind, callsite profile.CallsiteID, measure model.StringI
 		t.Name.Set(row, k.name)
 		t.SampleTypeType.Set(row, measure)
 		t.SampleTypeUnit.Set(row, p.Store.Strings.Intern(unit))
+		t.IsDefault.Set(row, measure != p.duration) // durations of events are no profile of the program
 		k.profile = profile.AggregateID(row)
 	}
 	at := site{k.profile, callsite}

@@ -3,6 +3,7 @@ package pprof
 import (
 	"slices"
 
+	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
 )
@@ -20,7 +21,7 @@ func (p *contents) store(scope string) error {
 	}
 
 	p.storeFacts()
-	profiles := p.aggregateProfiles(scope)
+	profiles := p.aggregateProfiles(scope, p.defaultType(&all))
 	t := &p.context.Store.AggregateSample
 	for i := range all.groups.Len() {
 		g := all.groups.At(i)
@@ -69,18 +70,41 @@ func (p *contents) storeLabels(callsite profile.CallsiteID, profiles []profile.A
 	}
 }
 
-// aggregateProfiles stores the sample types and returns their rows.
-func (p *contents) aggregateProfiles(scope string) []profile.AggregateID {
+// defaultType returns the place of the sample type that pprof shows: the one that the profile names, or the last one with values.
+func (p *contents) defaultType(all *sums) int {
+	chosen := 0
+	for i := range all.groups.Len() {
+		for at, v := range all.groups.At(i).sums {
+			if v != 0 {
+				chosen = max(chosen, at)
+			}
+		}
+	}
+	for _, f := range p.facts {
+		if f.name != factNames[pprofpb.Profile_DefaultSampleType] {
+			continue
+		}
+		name := p.text(textIndex(f.number), "")
+		if i := slices.IndexFunc(p.types, func(t valueType) bool { return p.text(t.name, "unknown") == name }); i >= 0 {
+			chosen = i
+		}
+	}
+	return chosen
+}
+
+// aggregateProfiles stores the sample types, of which one is the default, and returns their rows.
+func (p *contents) aggregateProfiles(scope string, shown int) []profile.AggregateID {
 	strings := p.context.Store.Strings
 	t := &p.context.Store.AggregateProfile
 	var ids []profile.AggregateID
-	for _, v := range p.types {
+	for i, v := range p.types {
 		name := p.text(v.name, "unknown")
 		row := t.Append()
 		t.Scope.Set(row, strings.Intern(scope))
 		t.Name.Set(row, strings.Intern("pprof "+strings.Get(name)))
 		t.SampleTypeType.Set(row, name)
 		t.SampleTypeUnit.Set(row, p.text(v.unit, "count"))
+		t.IsDefault.Set(row, i == shown)
 		ids = append(ids, profile.AggregateID(row))
 	}
 	return ids

@@ -64,10 +64,10 @@ type StackSample struct {
 
 // StackSampleEvent holds the events of samples whose format does not have counters, unlike those of Linux perf.
 type StackSampleEvent struct {
-	table.Table   `tp:"stack_sample_event" doc:"The event that a sample is of, for samples of perf script and simpleperf: those of Linux perf have counters."`
+	table.Table   `tp:"stack_sample_event" doc:"The event that a sample is of, for samples of perf script, simpleperf, JFR and V8: those of Linux perf have counters. V8 has the event time."`
 	StackSampleID table.Ref[StackSample] `tp:"2,stack_sample_id" doc:"The sample."`
 	Event         table.String           `tp:"3,event" doc:"What was sampled, such as cycles or sched:sched_switch."`
-	Period        table.Int64            `tp:"4,period,null" doc:"How many events the sample stands for, ns for cpu-clock and task-clock; NULL if the file does not say."`
+	Period        table.Int64            `tp:"4,period,null" doc:"How many events the sample stands for, ns for cpu-clock, task-clock and time; NULL if the file does not say."`
 }
 
 // ChromeStackSampleExtras adds non-default values to Chrome's rows of StackSample.
@@ -107,6 +107,7 @@ type AggregateProfile struct {
 	Name           table.String `tp:"3,name" doc:"Name to show."`
 	SampleTypeType table.String `tp:"4,sample_type_type" doc:"What is measured, such as cpu or alloc_space."`
 	SampleTypeUnit table.String `tp:"5,sample_type_unit" doc:"Unit of the values, such as nanoseconds or bytes."`
+	IsDefault      table.Bool   `tp:"6,is_default,null" doc:"Whether it is the measure that the tool of the format shows first."`
 }
 
 // AggregateSample holds the values of AggregateProfile.

@@ -12,6 +12,7 @@ type Profile struct {
 	store    *model.Store
 	tree     profile.StackTree
 	measures []profile.AggregateID
+	scopes   map[string]bool // those with a measure
 	sums     paged.List[sum]
 	index    []map[profile.StackNumber]int // by measure: places in sums by stack
 }
@@ -23,7 +24,7 @@ type sum struct {
 }
 
 // New returns an empty profile.
-func New(store *model.Store) *Profile { return &Profile{store: store} }
+func New(store *model.Store) *Profile { return &Profile{store: store, scopes: map[string]bool{}} }
 
 // Push returns the stack with a frame on top of another one, which is profile.EmptyStack for an outermost frame.
 func (p *Profile) Push(stack profile.StackNumber, frame int32) profile.StackNumber {
@@ -37,7 +38,8 @@ func (p *Profile) Frame(stack profile.StackNumber) int32 {
 	return frame
 }
 
-// Measure adds what is measured, such as time in nanoseconds, and returns its number. scope and name are the file's.
+// Measure adds what is measured, such as time in nanoseconds, and returns its number. scope and name are the file's. The first
+// measure of a scope is its default.
 func (p *Profile) Measure(scope, name, kind, unit string) int {
 	t, strings := &p.store.AggregateProfile, p.store.Strings
 	row := t.Append()
@@ -45,6 +47,8 @@ func (p *Profile) Measure(scope, name, kind, unit string) int {
 	t.Name.Set(row, strings.Intern(name))
 	t.SampleTypeType.Set(row, strings.Intern(kind))
 	t.SampleTypeUnit.Set(row, strings.Intern(unit))
+	t.IsDefault.Set(row, !p.scopes[scope])
+	p.scopes[scope] = true
 	p.measures = append(p.measures, profile.AggregateID(row))
 	p.index = append(p.index, map[profile.StackNumber]int{})
 	return len(p.measures) - 1

@@ -47,11 +47,12 @@ type reader struct {
 	*aggregate.Profile
 	measures map[string]int // by scope and event
 	scope    string
-	events   []int // measures of the costs in a line
-	calls    int   // measure of the numbers of calls, or none
-	kinds    int   // of positions
-	address  int   // its place among the positions, or none
-	line     int   // its place
+	events   []int     // measures of the costs in a line
+	scales   []float64 // by which they are multiplied
+	calls    int       // measure of the numbers of calls, or none
+	kinds    int       // of positions
+	address  int       // its place among the positions, or none
+	line     int       // its place
 	found    bool
 	complete bool // each part of the file ends with totals, as Callgrind writes it
 	open     bool // the totals of the part are yet to come
@@ -144,12 +145,13 @@ func (r *reader) read(line []byte) bool {
 		r.positions(value)
 	case "events":
 		r.open = r.complete
-		r.events, r.sums = r.events[:0], r.sums[:0]
+		r.events, r.scales, r.sums = r.events[:0], r.scales[:0], r.sums[:0]
 		for event := range strings.FieldsSeq(value) {
-			r.events = append(r.events, r.measure(event))
+			name, unit, scale := unitOf(event)
+			r.events, r.scales = append(r.events, r.measure(event, name, unit)), append(r.scales, scale)
 			r.sums = append(r.sums, 0)
 		}
-		r.calls = r.measure("calls")
+		r.calls = r.measure("calls", "calls", "count")
 	case "totals":
 		r.open = false
 		return r.addUp(value)
@@ -157,12 +159,30 @@ func (r *reader) read(line []byte) bool {
 	return true
 }
 
+// unitOf splits the name of an event as Xdebug writes it, such as Time_(10ns): its name, its unit, and how many of these a cost is.
+func unitOf(event string) (name, unit string, scale float64) {
+	name, rest, ok := strings.Cut(event, "_(")
+	rest, closed := strings.CutSuffix(rest, ")")
+	short := strings.TrimLeft(rest, "0123456789")
+	unit = units[short]
+	if !ok || !closed || unit == "" {
+		return event, "count", 1
+	}
+	if scale, _ = strconv.ParseFloat(rest[:len(rest)-len(short)], 64); scale == 0 {
+		scale = 1
+	}
+	return name, unit, scale
+}
+
+var units = map[string]string{"ns": "nanoseconds", "us": "microseconds", "µs": "microseconds", "μs": "microseconds", "ms": "milliseconds",
+	"s": "seconds", "bytes": "bytes"}
+
 // measure returns the measure of an event in the scope.
-func (r *reader) measure(event string) int {
+func (r *reader) measure(event, name, unit string) int {
 	key := r.scope + "\x00" + event
 	number, ok := r.measures[key]
 	if !ok {
-		number = r.Measure(r.scope, "callgrind "+event, event, "count")
+		number = r.Measure(r.scope, "callgrind "+name, name, unit)
 		r.measures[key] = number
 	}
 	return number
@@ -265,15 +285,25 @@ func (r *reader) costs(line []byte) bool {
 	}
 	stack := r.Push(profile.EmptyStack, int32(r.frame(r.object, r.function, r.file, address, int64(number))))
 	for i, word := range words[r.kinds:] {
-		cost, err := strconv.ParseUint(string(word), 0, 64)
-		if err != nil {
+		cost, ok := costOf(string(word))
+		if !ok {
 			return false
 		}
 		r.found = true
-		r.sums[i] += float64(cost)
-		r.Add(r.events[i], stack, float64(cost))
+		r.sums[i] += cost
+		r.Add(r.events[i], stack, cost*r.scales[i])
 	}
 	return true
+}
+
+// costOf reads a cost. That of memory is below 0 if more was freed than allocated.
+func costOf(text string) (cost float64, ok bool) {
+	if digits, negative := strings.CutPrefix(text, "-"); negative {
+		n, err := strconv.ParseUint(digits, 0, 64)
+		return -float64(n), err == nil
+	}
+	n, err := strconv.ParseUint(text, 0, 64)
+	return float64(n), err == nil
 }
 
 // callee returns what identifies the function that is called. It is in the object and file of the caller unless they are given.

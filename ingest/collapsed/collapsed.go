@@ -4,11 +4,14 @@
 //	main;parse;read 312
 //
 // Many tools write them, such as stackcollapse-perf.pl, inferno, simpleperf and
-// async-profiler. Lines that begin with # are comments.
+// async-profiler. Lines that begin with # are comments. Lines of difffolded.pl have
+// two numbers: of the samples before and after a change.
 package collapsed
 
 import (
 	"bytes"
+	"io"
+	"slices"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -47,25 +50,54 @@ func sniff(head []byte) bool {
 }
 
 // parse splits a trimmed line into the frames and their count.
-func parse(line []byte) (frames []byte, count int64, ok bool) {
+func parse(line []byte) (frames []byte, count float64, ok bool) {
 	i := bytes.LastIndexByte(line, ' ')
-	if i <= 0 || line[i+1] == '+' {
+	if i <= 0 || len(bytes.Trim(line[i+1:], "0123456789.")) > 0 {
 		return nil, 0, false
 	}
-	count, err := strconv.ParseInt(string(line[i+1:]), 10, 64)
-	return line[:i], count, err == nil && count >= 0
+	count, err := strconv.ParseFloat(string(line[i+1:]), 64)
+	return line[:i], count, err == nil && count <= maxCount
+}
+
+// maxCount is above the largest number of samples.
+const maxCount = 1 << 63
+
+// differential reports whether all lines at the beginning have two counts: before and after, as difffolded.pl writes them.
+func differential(head []byte) bool {
+	found := false
+	for len(head) > 0 {
+		line, rest, whole := bytes.Cut(head, []byte("\n"))
+		if head = rest; !whole && found {
+			break
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		frames, _, ok := parse(line)
+		if ok {
+			_, _, ok = parse(frames)
+		}
+		if !ok {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 func read(in *format.Input) error {
-	strings := in.Store.Strings
-	profiles := &in.Store.AggregateProfile
-	row := profiles.Append()
-	profiles.Scope.Set(row, strings.Intern("collapsed_stack_file"))
-	profiles.Name.Set(row, strings.Intern("collapsed_stack samples"))
-	profiles.SampleTypeType.Set(row, strings.Intern("samples"))
-	profiles.SampleTypeUnit.Set(row, strings.Intern("count"))
-	r := &reader{in, profile.AggregateID(row), in.Store.Stacks.DummyMapping("[collapsed_stack]")}
-
+	head := make([]byte, format.HeadBytes)
+	n, err := io.ReadFull(in, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	in.Reader = io.MultiReader(bytes.NewReader(head[:n]), in.Reader)
+	r := &reader{Input: in, mapping: in.Store.Stacks.DummyMapping("[collapsed_stack]")}
+	if differential(head[:n]) {
+		r.profiles = append(r.profiles, r.measure("before", false), r.measure("after", true))
+	} else {
+		r.profiles = append(r.profiles, r.measure("samples", true))
+	}
 	return lines.EachToEnd(in, func(offset int64, line []byte) error {
 		r.line(line, offset)
 		return nil
@@ -74,8 +106,20 @@ func read(in *format.Input) error {
 
 type reader struct {
 	*format.Input
-	profile profile.AggregateID
-	mapping profile.MappingID
+	profiles []profile.AggregateID // of the counts of a line
+	mapping  profile.MappingID
+}
+
+// measure adds a measure.
+func (r *reader) measure(name string, shown bool) profile.AggregateID {
+	strings, t := r.Store.Strings, &r.Store.AggregateProfile
+	row := t.Append()
+	t.Scope.Set(row, strings.Intern("collapsed_stack_file"))
+	t.Name.Set(row, strings.Intern("collapsed_stack "+name))
+	t.SampleTypeType.Set(row, strings.Intern(name))
+	t.SampleTypeUnit.Set(row, strings.Intern("count"))
+	t.IsDefault.Set(row, shown)
+	return profile.AggregateID(row)
 }
 
 // line adds the stack of a line and its samples.
@@ -84,14 +128,18 @@ func (r *reader) line(line []byte, offset int64) {
 	if len(line) == 0 || line[0] == '#' {
 		return
 	}
-	frames, count, ok := parse(line)
-	if !ok {
-		r.File.LogAt(model.StatCollapsedStackParseErrors, offset, nil)
-		return
+	frames, counts, any := line, [2]float64{}, false
+	for i := range slices.Backward(r.profiles) { // the last one stands last
+		var ok bool
+		if frames, counts[i], ok = parse(frames); !ok {
+			r.File.LogAt(model.StatCollapsedStackParseErrors, offset, nil)
+			return
+		}
+		any = any || counts[i] > 0
 	}
 	stacks := r.Store.Stacks
 	callsite := profile.CallsiteID(model.None)
-	for count > 0 && len(frames) > 0 {
+	for any && len(frames) > 0 {
 		var name []byte
 		if name, frames, _ = bytes.Cut(frames, []byte(";")); len(name) > 0 {
 			callsite = stacks.Callsite(callsite, stacks.FunctionFrame(r.mapping, r.Store.Strings.InternBytes(name), 0, 0))
@@ -101,8 +149,13 @@ func (r *reader) line(line []byte, offset int64) {
 		return
 	}
 	samples := &r.Store.AggregateSample
-	row := samples.Append()
-	samples.AggregateProfileID.Set(row, r.profile)
-	samples.CallsiteID.Set(row, callsite)
-	samples.Value.Set(row, float64(count))
+	for i, id := range r.profiles {
+		if len(r.profiles) > 1 && counts[i] == 0 {
+			continue
+		}
+		row := samples.Append()
+		samples.AggregateProfileID.Set(row, id)
+		samples.CallsiteID.Set(row, callsite)
+		samples.Value.Set(row, counts[i])
+	}
 }

@@ -28,7 +28,7 @@ func TestOtherLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"main;f":                      "collapsed_stack_parse_errors|43",
 		"main;f -1":                   "collapsed_stack_parse_errors|43",
-		"main;f 1.5":                  "collapsed_stack_parse_errors|43",
+		"main;f 1.5.2":                "collapsed_stack_parse_errors|43",
 		"main;f +1":                   "collapsed_stack_parse_errors|43",
 		"main;f 99999999999999999999": "collapsed_stack_parse_errors|43",
 		" 12":                         "collapsed_stack_parse_errors|43",
@@ -44,6 +44,18 @@ func TestOtherLines(t *testing.T) {
 			t.Errorf("%q: %d samples", line, n)
 		}
 	}
+}
+
+// TestDifferences reads what difffolded.pl writes, before and after, and counts that are not whole.
+func TestDifferences(t *testing.T) {
+	tables := ingesttest.MustRead(t, "diff.folded", []byte("a;rest_init_[k] 10 12\njava;foo_[j] 3 0\n"))
+	tables.Want(t, "aggregate_profile", "sample_type_type|is_default", "before|false", "after|true")
+	tables.Want(t, "stack_profile_frame", "name", "a", "rest_init_[k]", "java", "foo_[j]")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|callsite_id|value", "0|1|10", "1|1|12", "0|3|3")
+
+	tables = ingesttest.MustRead(t, "a.folded", []byte("main;f 1.5\nmain;thread 1 2\n"))
+	tables.Want(t, "aggregate_profile", "sample_type_type|is_default", "samples|true")
+	tables.Want(t, "aggregate_sample", "value", "1.5", "2")
 }
 
 func TestDetection(t *testing.T) {

@@ -18,7 +18,7 @@ func (t *tokenizer) profileEvent(e *event) error {
 		return nil
 	}
 	if chunk.Starts {
-		t.v8.Start(key, chunk.Start)
+		t.v8.Start(key, chunk.Start, chunk.Start)
 		return nil
 	}
 	return t.v8.Add(key, t.owners.number(e.tid), &chunk)
@@ -61,7 +61,7 @@ func (t *tokenizer) profileFile() error {
 		t.in.File.Count(model.StatJSONTokenizerFailure)
 	}
 	key := v8profile.Key{Process: model.None}
-	t.v8.Start(key, p.Start)
+	t.v8.Start(key, p.Start, p.Start)
 	if err := t.v8.Add(key, 0, p); err != nil {
 		return err
 	}

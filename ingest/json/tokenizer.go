@@ -279,6 +279,9 @@ func (t *tokenizer) fact(name string) error {
 			t.in.Context.SetMetadata(name, fact)
 		}
 	}
+	if name == "endTime" { // of a .cpuprofile file, if it is one
+		t.profile.End, t.profile.Ends = v.Scaled(3)
+	}
 	if name == "deviceProperties" && v.Kind == jsonlex.Array {
 		t.gpus(v.Raw)
 	}

@@ -12,6 +12,8 @@ import (
 type Chunk struct {
 	Start   int64 // ns
 	Starts  bool  // it has a start time
+	End     int64 // ns
+	Ends    bool  // it has an end time
 	Nodes   []Node
 	Samples []uint32
 	Deltas  []int64 // ns
@@ -71,11 +73,9 @@ func (c *Chunk) read(d *decoder) error {
 func (c *Chunk) times(d *decoder, key string) error {
 	switch key {
 	case "startTime":
-		v, err := d.Value()
-		if ns, ok := v.Scaled(3); ok {
-			c.Start, c.Starts = ns, true
-		}
-		return err
+		return d.time(&c.Start, &c.Starts)
+	case "endTime":
+		return d.time(&c.End, &c.Ends)
 	case "timeDeltas":
 		c.Deltas = c.Deltas[:0]
 		return d.elements(func() error {
@@ -162,6 +162,14 @@ func (d *decoder) integer() (int64, error) {
 		v.Int = 0
 	}
 	return v.Int, err
+}
+
+func (d *decoder) time(to *int64, found *bool) error {
+	v, err := d.Value()
+	if ns, ok := v.Scaled(3); ok {
+		*to, *found = ns, true
+	}
+	return err
 }
 
 func (d *decoder) id(to *uint32) error {

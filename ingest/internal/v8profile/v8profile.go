@@ -17,6 +17,7 @@ type Profiles struct {
 	samples  *sort.Stream
 	profiles []*cpuProfile
 	byKey    map[Key]int
+	time     model.StringID
 }
 
 // Key identifies a profile.
@@ -27,7 +28,11 @@ type Key struct {
 
 type cpuProfile struct {
 	process  int64
-	ts       int64 // of the last sample, ns
+	ts       int64            // of the last sample, ns
+	begun    int64            // when it began, ns
+	start    int64            // the same as V8 says it
+	sample   profile.SampleID // that which lasts until the next one, or None
+	since    int64            // its time
 	mapping  profile.MappingID
 	callsite map[uint32]profile.CallsiteID
 	parent   map[uint32]uint32 // of nodes listed by their parents
@@ -35,23 +40,24 @@ type cpuProfile struct {
 
 // New returns the profiles of a trace. thread finds a thread by what the trace calls it and its process, such as a tid and a pid.
 func New(c *model.Context, sorter *sort.Sorter, thread func(process, thread int64) model.UTID) *Profiles {
-	p := &Profiles{Context: c, thread: thread, byKey: map[Key]int{}}
+	p := &Profiles{Context: c, thread: thread, byKey: map[Key]int{}, time: c.Store.Strings.Intern("time")}
 	p.samples = sorter.NewStream(p)
 	return p
 }
 
-// Start begins a profile at ts, in ns of the trace clock.
-func (p *Profiles) Start(key Key, ts int64) {
+// Start begins a profile at ts, in ns of the trace clock. start is what the profile calls that time.
+func (p *Profiles) Start(key Key, ts, start int64) {
 	i, ok := p.byKey[key]
 	if !ok {
 		i = len(p.profiles)
 		p.byKey[key] = i
 		p.profiles = append(p.profiles, &cpuProfile{
 			process: key.Process, mapping: p.Store.Stacks.DummyMapping(""),
-			callsite: map[uint32]profile.CallsiteID{}, parent: map[uint32]uint32{},
+			callsite: map[uint32]profile.CallsiteID{}, parent: map[uint32]uint32{}, sample: model.None,
 		})
 	}
-	p.profiles[i].ts = ts
+	of := p.profiles[i]
+	of.ts, of.begun, of.start = ts, ts, start
 }
 
 // Add adds the nodes of a chunk, and its samples, which belong to a thread.
@@ -78,23 +84,37 @@ func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 	}
 	for n, node := range c.Samples {
 		of.ts += c.Deltas[n]
-		ts, failed := p.Clocks.DefaultToTrace(of.ts)
-		switch {
-		case failed != nil:
-			p.File.LogTime(failed.Stat, of.ts, failed)
-			continue
-		case ts < 0:
-			p.File.Count(model.StatTraceSorterNegativeTimestampDropped)
-			continue
-		}
-		b, err := p.samples.Reserve(ts, 16)
-		if err != nil {
+		if err := p.push(of.ts, uint32(i), node, thread); err != nil {
 			return err
 		}
-		binary.LittleEndian.PutUint32(b, uint32(i))
-		binary.LittleEndian.PutUint32(b[4:], node)
-		binary.LittleEndian.PutUint64(b[8:], uint64(thread))
 	}
+	if end := of.begun + c.End - of.start; c.Ends && end > of.ts {
+		return p.push(end, uint32(i)|ends, 0, thread)
+	}
+	return nil
+}
+
+// ends marks the end of a profile, at which its last sample ends.
+const ends = 1 << 31
+
+// push has Event called at a time in ns.
+func (p *Profiles) push(at int64, number, node uint32, thread int64) error {
+	ts, failed := p.Clocks.DefaultToTrace(at)
+	switch {
+	case failed != nil:
+		p.File.LogTime(failed.Stat, at, failed)
+		return nil
+	case ts < 0:
+		p.File.Count(model.StatTraceSorterNegativeTimestampDropped)
+		return nil
+	}
+	b, err := p.samples.Reserve(ts, 16)
+	if err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint32(b, number)
+	binary.LittleEndian.PutUint32(b[4:], node)
+	binary.LittleEndian.PutUint64(b[8:], uint64(thread))
 	return nil
 }
 
@@ -133,9 +153,17 @@ func (p *Profiles) node(of *cpuProfile, n *Node) bool {
 	return true
 }
 
-// Event adds a sample.
+// Event adds a sample, which lasts until the next one of the profile, as in Chrome's DevTools.
 func (p *Profiles) Event(ts int64, token []byte) error {
-	of := p.profiles[binary.LittleEndian.Uint32(token)]
+	number := binary.LittleEndian.Uint32(token)
+	of := p.profiles[number&^ends]
+	if of.sample != model.None {
+		p.Store.Stacks.AddSampleEvent(of.sample, p.time, ts-of.since)
+		of.sample = model.None
+	}
+	if number&ends != 0 {
+		return nil
+	}
 	callsite, ok := of.callsite[binary.LittleEndian.Uint32(token[4:])]
 	if !ok {
 		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
@@ -147,6 +175,6 @@ func (p *Profiles) Event(ts int64, token []byte) error {
 		sample.UTID = p.thread(of.process, int64(binary.LittleEndian.Uint64(token[8:])))
 		sample.UPID = p.Machine.ProcessOf(sample.UTID)
 	}
-	p.Store.Stacks.AddSample(sample)
+	of.sample, of.since = p.Store.Stacks.AddSample(sample), ts
 	return nil
 }

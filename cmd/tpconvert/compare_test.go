@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -154,7 +155,7 @@ func TestCompareKinds(t *testing.T) {
 		"frames.pftrace":      {"frame App Deadline Missed: 0.0 2.0", "frame None: 0.0 3.0"},
 		"go_cpu.pb.gz":        {"profile crypto/internal/fips140/sha256.blockSHANI: 0.0 850000000.0"},
 		"chromium.pftrace.gz": {"slice BrowserMainRunnerImpl::Initialize: "},
-		"perf.data":           {"profile [burn] [samples:cpu-clock]: 0.0 20.0"},
+		"perf.data":           {"profile [burn] [cpu-clock]: 0.0 20000000.0"},
 	} {
 		rows := compared(t, dir, "none.json", filepath.Join(testdata, trace))
 		for _, w := range want {
@@ -239,5 +240,23 @@ func TestCompareCommand(t *testing.T) {
 		if got.code != c.code || !strings.Contains(got.stdout, c.stdout) || !strings.Contains(got.stderr, c.stderr) {
 			t.Errorf("%s: %+v", c.args, got)
 		}
+	}
+}
+
+// Kernels of GPUs whose names differ only in numbers are different kernels: what one gains does not hide what the other loses.
+func TestCompareKernels(t *testing.T) {
+	t.Parallel()
+	trace := func(wide, narrow string) string {
+		return `{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"X"}],"traceEvents":[
+			{"ph":"X","cat":"kernel","name":"volta_sgemm_128x32_tn","pid":0,"tid":7,"ts":0,"dur":` + wide + `,"args":{"device":0,"stream":7,"correlation":1}},
+			{"ph":"X","cat":"kernel","name":"volta_sgemm_32x32_tn","pid":0,"tid":7,"ts":1000,"dur":` + narrow + `,"args":{"device":0,"stream":7,"correlation":2}}]}`
+	}
+	dir := folder(t, map[string]string{"a.json": trace("100", "300"), "b.json": trace("300", "100")})
+	diffs := map[string]string{}
+	for _, row := range compared(t, dir, "a.json", "b.json") {
+		diffs[row["kind"]+" "+row["name"]] = row["diff"]
+	}
+	if want := map[string]string{"gpu volta_sgemm_128x32_tn": "200000.0", "gpu volta_sgemm_32x32_tn": "-200000.0"}; !maps.Equal(diffs, want) {
+		t.Errorf("%v, want %v", diffs, want)
 	}
 }

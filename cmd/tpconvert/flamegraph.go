@@ -66,9 +66,13 @@ func newFlamegraphCommand(ui *console.UI) *cobra.Command {
 tpconvert, or a trace, which is converted first. The web interface of pprof has
 a flame graph, the top functions, a graph of calls, source code and search.
 
+Values are whole numbers, as in pprof: times in ns. If a metric has fractions, they
+are thousandths of its unit, such as count/1000; NAME.folded has decimals.
+
 INPUT may have several profiles. Each has a scope (its file, profiler or heap)
 and one or more metrics, such as samples and cpu. Without --scope the most
-useful profile is shown, samples if there are some, and a warning names the others. Samples of Linux perf
+useful profile is shown, samples if there are some, and a warning names the others.
+Several of one file that measure the same, such as its threads, are added up. Samples of Linux perf
 have two metrics for each event: its name, such as cycles, weights each sample by
 its period, as perf report does; samples, or samples:cycles if there are several
 events, counts them. Samples in Perfetto's traces can only be counted.
@@ -80,8 +84,8 @@ Threads, processes and pprof's labels are tags to focus on. The stack of an
 object in a Java heap consists of the classes of the objects that keep it alive.
 
 The web interface shows any metric; --top and NAME.folded show one. By default it
-is the profile's own, if a pprof file names it, the first event of samples, and
-otherwise the last metric with values. The web interface listens on this machine
+is the one that the tool of the profile's format shows, such as cycles of perf,
+Ir of Callgrind, or what a pprof file names. The web interface listens on this machine
 only, unless --http names another address. Ctrl-C ends it.`,
 		Example: `  tpconvert flamegraph trace.pftrace
   tpconvert flamegraph --process system_server --from 2s --to 5s --top out/

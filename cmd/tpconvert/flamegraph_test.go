@@ -155,7 +155,8 @@ func TestFlamegraphOfEachKind(t *testing.T) {
 	}{
 		{recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20000000", true},
 		{recorded(t, "perf.script"), "__libc_start_call_main;main;outer;inner 20000000", true},
-		{recorded(t, "node.cpuprofile"), "(root);(idle) 39", false},
+		{recorded(t, "node.cpuprofile"), "(root);(idle) 24226000", false},
+		{"--metric samples " + recorded(t, "node.cpuprofile"), "(root);(idle) 39", false},
 		{recorded(t, "java.jfr.gz"), "Small.main" + strings.Repeat(";Small.deep", 6) + ";Small.spin 12", false},
 		{"stacks.folded", "main;a 8\nmain;b;a 4", true},
 		{"slices.json", "work 3000\nwork;part 2000", true},

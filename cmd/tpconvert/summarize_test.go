@@ -542,8 +542,8 @@ func TestSummaryOfProfiles(t *testing.T) {
 		recorded(t, "java.jfr.gz"):     "jfr,samples:jdk.ExecutionSample,Small,Small.spin,12\n",
 		recorded(t, "go_cpu.pb"):       "go_cpu.pb,cpu,,main.shuffle.func1,230000000\n",
 		recorded(t, "go_heap.pb.gz"):   "go_heap.pb.gz,inuse_objects,,",
-		recorded(t, "perf.data"):       "linux.perf,samples:cpu-clock,burn,[burn],20\n",
-		recorded(t, "node.cpuprofile"): "legacy_v8,samples,,(idle),39\n",
+		recorded(t, "perf.data"):       "linux.perf,cpu-clock,burn,[burn],20000000\n",
+		recorded(t, "node.cpuprofile"): "legacy_v8,time,,(idle),24226000\n",
 	} {
 		got := tpconvert(t, dir, "summarize", "--format", "csv", "profile", path)
 		if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, want) {

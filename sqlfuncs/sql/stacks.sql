@@ -74,15 +74,27 @@ FROM profiler_counter_set AS v
 JOIN counter AS c ON c.id = v.counter_id /*! AND c.trace_id = v.trace_id */
 JOIN _perf_event AS e ON e.track_id = c.track_id /*! AND e.trace_id = c.trace_id */;
 
--- _sample_event has the events of the samples of Linux perf, perf script and simpleperf, with their periods. place is their order.
+-- _profile_measure has the measures of profiles without times. Times are in nanoseconds, of which a unit of the file has scale.
+CREATE OR REPLACE VIEW _profile_measure AS
+SELECT p.id, p.scope, p.sample_type_type AS metric, CASE WHEN u.ns IS NULL THEN p.sample_type_unit ELSE 'nanoseconds' END AS unit,
+       coalesce(u.ns, 1)::DOUBLE AS scale, coalesce(p.is_default, false) AS is_default /*!, p.trace_id */
+FROM aggregate_profile AS p
+LEFT JOIN (VALUES ('s', 1e9), ('sec', 1e9), ('second', 1e9), ('seconds', 1e9), ('ms', 1e6), ('millisecond', 1e6), ('milliseconds', 1e6),
+                  ('us', 1e3), ('microsecond', 1e3), ('microseconds', 1e3), ('ns', 1), ('nanosecond', 1), ('nanoseconds', 1)) AS u(unit, ns)
+    ON u.unit = p.sample_type_unit;
+
+-- _sample_event has the events of the samples of Linux perf, perf script, simpleperf, JFR and V8, with their periods. place is
+-- their order: as JDK Mission Control does, JFR's samples of running code come first.
 CREATE OR REPLACE VIEW _sample_event AS
 SELECT s.id AS sample_id, v.session_id AS place, v.event, v.unit, v.period /*!, s.trace_id */
 FROM stack_sample AS s
 JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
 WHERE s.source = 'linux.perf'
 UNION ALL
-SELECT e.stack_sample_id, min(e.id) OVER (PARTITION BY e.event /*!, e.trace_id */), e.event,
-       CASE WHEN regexp_matches(e.event, '^(cpu|task)-clock(:|$)') THEN 'nanoseconds' ELSE 'count' END, e.period /*!, e.trace_id */
+SELECT e.stack_sample_id,
+       CASE WHEN e.event LIKE '%.CPUTimeSample' THEN -2 WHEN e.event LIKE '%.ExecutionSample' THEN -1
+            ELSE min(e.id) OVER (PARTITION BY e.event /*!, e.trace_id */) END, e.event,
+       CASE WHEN regexp_matches(e.event, '^((cpu|task)-clock(:|$)|time$)') THEN 'nanoseconds' ELSE 'count' END, e.period /*!, e.trace_id */
 FROM stack_sample_event AS e;
 
 -- perf_event_sample: the samples of Linux perf, perf script and simpleperf with their event: id of the sample in stack_sample,
@@ -192,21 +204,22 @@ SELECT name, self_value, 100 * self_value / nullif(_all, 0) AS self_percent, cum
 FROM _top;
 
 -- _stack_value has the values that a flame graph can show: values at call stacks. Each has a scope, which is a
--- profile's file, a profiler or a heap, and a metric; place is the order of the metrics. The samples of Linux perf, perf script
--- and simpleperf are measured by the periods of each event and by their number.
+-- profile's file, a profiler or a heap, and a metric; place is the order of the metrics, and is_default the one that the format's
+-- own tool shows, if the file has one. Times are in nanoseconds. Samples with events are measured by the periods of each
+-- event and by their number.
 CREATE OR REPLACE VIEW _stack_value AS
-SELECT 'profile' AS kind, p.scope, p.id AS place, p.sample_type_type AS metric, p.sample_type_unit AS unit, NULL::BIGINT AS ts,
-       NULL::BIGINT AS utid, NULL::BIGINT AS upid, s.callsite_id, s.value /*!, s.trace_id */
+SELECT 'profile' AS kind, p.scope, p.id AS place, p.is_default, p.metric, p.unit, NULL::BIGINT AS ts,
+       NULL::BIGINT AS utid, NULL::BIGINT AS upid, s.callsite_id, s.value * p.scale AS value /*!, s.trace_id */
 FROM aggregate_sample AS s
-JOIN aggregate_profile AS p ON p.id = s.aggregate_profile_id /*! AND p.trace_id = s.trace_id */
+JOIN _profile_measure AS p ON p.id = s.aggregate_profile_id /*! AND p.trace_id = s.trace_id */
 UNION ALL
-SELECT 'samples', s.source, 2 * v.place, v.event, v.unit, s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, v.period /*!, s.trace_id */
+SELECT 'samples', s.source, 2 * v.place, false, v.event, v.unit, s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, v.period /*!, s.trace_id */
 FROM stack_sample AS s
 JOIN _sample_event AS v ON v.sample_id = s.id /*! AND v.trace_id = s.trace_id */
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE s.callsite_id IS NOT NULL AND v.period IS NOT NULL
 UNION ALL
-SELECT 'samples', s.source, 2 * coalesce(e.session_id, v.place, 0) + 1,
+SELECT 'samples', s.source, 2 * coalesce(e.session_id, v.place, 0) + 1, false,
        CASE WHEN (SELECT count(DISTINCT event) FROM (SELECT event /*!, trace_id */ FROM _perf_session UNION SELECT event /*!, trace_id */ FROM stack_sample_event) AS o
                   /*! WHERE o.trace_id = s.trace_id */) > 1
             THEN coalesce('samples:' || coalesce(e.event, v.event), 'samples') ELSE 'samples' END,
@@ -218,7 +231,7 @@ LEFT JOIN _sample_event AS v ON v.sample_id = CASE WHEN s.source <> 'linux.perf'
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE s.callsite_id IS NOT NULL
 UNION ALL
-SELECT 'heap', coalesce(a.heap_name, 'heap'), m.place, m.metric, m.unit, a.ts, NULL, a.upid, a.callsite_id,
+SELECT 'heap', coalesce(a.heap_name, 'heap'), m.place, m.metric = 'inuse_space', m.metric, m.unit, a.ts, NULL, a.upid, a.callsite_id,
        CASE m.place WHEN 0 THEN greatest(a.count, 0) WHEN 1 THEN greatest(a.size, 0) WHEN 2 THEN a.count ELSE a.size END
        /*!, a.trace_id */
 FROM heap_profile_allocation AS a

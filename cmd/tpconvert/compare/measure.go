@@ -223,10 +223,19 @@ func (m *measurer) key(kind, name, process, thread, unit string) Key {
 	return k
 }
 
+// slice returns the key of a slice, or of work of a GPU, if gpu is not 0. The numbers in the name of a kernel say which one it is.
+func (m *measurer) slice(gpu int, name, process, thread string) Key {
+	if gpu == 0 {
+		return m.key(kindSlice, name, process, thread, "ns")
+	}
+	k := m.key(kindGPU, "", process, thread, "ns")
+	k.Name = m.function(name)
+	return k
+}
+
 // slices measures slices that ended. Kernels and copies of GPUs are a kind of their own. A slice takes its time from that of its
 // parent itself.
 func (m *measurer) slices(ctx context.Context) error {
-	kinds := []string{kindSlice, kindGPU}
 	return m.rows(ctx, `
 		WITH owner AS MATERIALIZED (
 		  SELECT k.id, t.name AS thread, p.name AS process FROM thread_track AS k JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
@@ -240,11 +249,11 @@ func (m *measurer) slices(ctx context.Context) error {
 		FROM slice AS s LEFT JOIN owner ON owner.id = s.track_id LEFT JOIN slice AS parent ON parent.id = s.parent_id
 		WHERE s.dur >= 0 AND s.id NOT IN frame`, func(v []any) {
 		dur, process, thread := session.Float(v[1]), text(v[2]), text(v[3])
-		g := m.at(m.key(kinds[int(session.Float(v[4]))], text(v[0]), process, thread, "ns"))
+		g := m.at(m.slice(int(session.Float(v[4])), text(v[0]), process, thread))
 		g.add(dur)
 		g.self += dur
 		if parent, ended := v[6].(int64); ended && parent >= 0 {
-			m.at(m.key(kinds[int(session.Float(v[7]))], text(v[5]), process, thread, "ns")).self -= dur
+			m.at(m.slice(int(session.Float(v[7])), text(v[5]), process, thread)).self -= dur
 		}
 	})
 }
@@ -316,15 +325,24 @@ func (m *measurer) counters(ctx context.Context) error {
 	return err
 }
 
-// profiles measures functions in the profiles, by time if they have it and else by all that they count.
+// profiles measures functions in the profiles: samples by their default measure, others by time if they have it and else by all
+// that they count. V8's samples are counted, because the time between two contains what the thread waited for a CPU, which
+// hides differences between runs.
 func (m *measurer) profiles(ctx context.Context) error {
 	all, err := stacks.Read(ctx, m.s)
 	if err != nil {
 		return err
 	}
+	sampled := map[string]bool{}
 	for _, p := range all {
+		if p.Kind == stacks.KindSamples {
+			if sampled[p.Scope] || p.Metric == "time" {
+				continue
+			}
+			sampled[p.Scope] = true
+		}
 		timed := slices.ContainsFunc(all, func(o *stacks.Profile) bool { return o.Scope == p.Scope && o.Unit == "nanoseconds" })
-		if timed && p.Unit != "nanoseconds" {
+		if timed && p.Kind != stacks.KindSamples && p.Unit != "nanoseconds" {
 			continue
 		}
 		unit := p.Unit

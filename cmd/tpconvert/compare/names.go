@@ -32,7 +32,7 @@ type groups struct {
 	known map[string]string // by name
 }
 
-// function returns the name of the group of a function. Its numbers belong to its name.
+// function returns the name of the group of a function or a kernel. Its numbers belong to its name.
 func (g *groups) function(name string) string {
 	all := groups{all: g.all, exact: true}
 	return all.find(name)

@@ -25,7 +25,15 @@ type builder struct {
 	owners    map[owner]sampleLabels
 	stacks    stacks.StackTree  // of indices of locations
 	labels    map[string]uint64 // their numbers, by key
-	samples   paged.Map[*profile.Sample]
+	samples   paged.Map[*sample]
+	scales    []float64 // by metric: what values are multiplied by
+	summed    []*sample
+}
+
+// sample is a sample of the profile with the parts of its values that are not whole.
+type sample struct {
+	*profile.Sample
+	parts []float64
 }
 
 type functionName struct{ name, file string }
@@ -47,15 +55,22 @@ func (x *index) find(hash uint64, is func(place int32) bool) (place int32, key u
 
 var seed = maphash.MakeSeed()
 
-func newBuilder(metrics []profile.ValueType) *builder {
+// newBuilder returns a builder of a profile with metrics. pprof's values are whole numbers, so those of a metric with fractions are
+// thousandths of its unit.
+func newBuilder(metrics []profile.ValueType, fractions []bool) *builder {
 	b := &builder{
 		profile: &profile.Profile{PeriodType: &profile.ValueType{}}, // pprof cannot merge without one
 		plain:   map[string]int32{},
 		owners:  map[owner]sampleLabels{},
 		labels:  map[string]uint64{},
 	}
-	for _, t := range metrics {
+	for i, t := range metrics {
+		scale := 1.0
+		if i < len(fractions) && fractions[i] {
+			t.Unit, scale = t.Unit+thousandths, 1000
+		}
 		b.profile.SampleType = append(b.profile.SampleType, &t)
+		b.scales = append(b.scales, scale)
 	}
 	return b
 }
@@ -161,32 +176,55 @@ func (b *builder) push(stack stacks.StackNumber, location int32) stacks.StackNum
 	return stack
 }
 
+// thousandths follow the unit of values that are thousandths of it.
+const thousandths = "/1000"
+
+// addReal adds to the value of a stack in one metric. Only sums are rounded.
+func (b *builder) addReal(stack stacks.StackNumber, labels sampleLabels, metric int, value float64) {
+	whole, part := math.Modf(value * b.scales[metric])
+	s := b.add(stack, labels, metric, int64(whole))
+	if part == 0 {
+		return
+	}
+	if s.parts == nil {
+		s.parts = make([]float64, len(b.scales))
+		b.summed = append(b.summed, s)
+	}
+	s.parts[metric] += part
+}
+
 // add adds to the value of a stack in one metric.
-func (b *builder) add(stack stacks.StackNumber, labels sampleLabels, metric int, value int64) {
+func (b *builder) add(stack stacks.StackNumber, labels sampleLabels, metric int, value int64) *sample {
 	number, ok := b.labels[labels.key]
 	if !ok {
 		number = uint64(len(b.labels))
 		b.labels[labels.key] = number
 	}
 	key := uint64(stack)<<32 | number
-	var s *profile.Sample
+	var s *sample
 	if known := b.samples.Get(key); known != nil {
 		s = *known
 	} else {
-		s = &profile.Sample{Value: make([]int64, len(b.profile.SampleType)), Label: labels.texts, NumLabel: labels.numbers, NumUnit: labels.units}
+		s = &sample{Sample: &profile.Sample{Value: make([]int64, len(b.profile.SampleType)), Label: labels.texts, NumLabel: labels.numbers, NumUnit: labels.units}}
 		for at := stack; at != stacks.EmptyStack; {
 			var location int32
 			at, location = b.stacks.Stack(at)
 			s.Location = append(s.Location, b.profile.Location[location])
 		}
 		b.samples.Add(key, s)
-		b.profile.Sample = append(b.profile.Sample, s)
+		b.profile.Sample = append(b.profile.Sample, s.Sample)
 	}
 	s.Value[metric] += value
+	return s
 }
 
 // finish returns the profile without samples whose values are all zero.
 func (b *builder) finish() *profile.Profile {
+	for _, s := range b.summed {
+		for i, part := range s.parts {
+			s.Value[i] += int64(math.Round(part))
+		}
+	}
 	b.profile.Sample = slices.DeleteFunc(b.profile.Sample, func(s *profile.Sample) bool {
 		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
 	})

@@ -32,10 +32,20 @@ func WriteFolded(w io.Writer, p *profile.Profile) error {
 		if n := sums[stack]; n < 0 {
 			return fmt.Errorf("folded stacks cannot hold %s: %s has %d, which is negative; want NAME.pb.gz", Metrics(p), stack, n)
 		} else if n > 0 {
-			fmt.Fprintf(out, "%s %d\n", stack, n)
+			fmt.Fprintf(out, "%s %s\n", stack, foldedValue(n, p.SampleType[0].Unit))
 		}
 	}
 	return out.Flush()
+}
+
+// foldedValue returns a value as a number: folded stacks may have decimals.
+func foldedValue(n int64, unit string) string {
+	text := fmt.Sprint(n)
+	if !strings.HasSuffix(unit, thousandths) {
+		return text
+	}
+	text = fmt.Sprintf("%d.%03d", n/1000, n%1000)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 // fileLabel returns the name of code of which only the file is known, as in SQL: [libc.so.6], [kernel.kallsyms].

@@ -1,6 +1,7 @@
 package flamegraph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,27 +10,41 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 )
 
-// The kinds of profiles, in order of preference. All but graphs and slices are in the view _stack_value.
+// The kinds of profiles that are not in the view _stack_value.
 const (
-	kindSamples = "samples" // with times and threads
-	kindProfile = "profile" // sums without times, as in pprof files
-	kindHeap    = "heap"    // allocations, with times and processes
-	kindGraph   = "graph"   // the objects of a heap
-	kindSlices  = "slices"
+	kindGraph  = "graph" // the objects of a heap
+	kindSlices = "slices"
 )
 
 // source is one of an input's profiles.
 type source struct {
 	kind, scope string
 	metrics     []profile.ValueType
-	usual       string // metric to show first
+	usual       string  // metric to show first
+	places      []int64 // of the metrics
+	fractions   []bool  // by metric: there are values that are not whole, and the unit is not one of time
+}
+
+// sort puts the metrics in the order of the profile.
+func (s *source) sort() {
+	order := make([]int, len(s.metrics))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.places[a], s.places[b]) })
+	metrics, fractions := slices.Clone(s.metrics), slices.Clone(s.fractions)
+	for to, from := range order {
+		s.metrics[to], s.fractions[to] = metrics[from], fractions[from]
+	}
 }
 
 // choose returns the selected profile and its scopes.
 func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, err error) {
-	bySlices := &source{kindSlices, "slices", []profile.ValueType{{Type: "time", Unit: "nanoseconds"}}, "time"}
+	bySlices := &source{kind: kindSlices, scope: "slices", metrics: []profile.ValueType{{Type: "time", Unit: "nanoseconds"}}, usual: "time"}
 	if r.Slices {
 		if r.Scope != "" {
 			return nil, nil, SelectionError{errors.New("--slices and --scope exclude each other")}
@@ -56,6 +71,8 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	switch {
 	case len(found) == 0:
 		return nil, nil, SelectionError{fmt.Errorf("%s has no profile %s, only %s", r.Name, r.Scope, scopesOf(all))}
+	case r.Scope == "" && len(found) > 1 && r.oneFile(ctx) && alike(found):
+		r.Warn(fmt.Sprintf("showing the sum of %d profiles of one file; --scope selects one: %s", len(found), scopesOf(found)))
 	case r.Scope == "" && len(found) > 1:
 		return nil, nil, SelectionError{fmt.Errorf("%s has several profiles: name one with --scope, or several with a pattern: %s", r.Name, scopesOf(found))}
 	case r.Scope == "" && len(all) > 1:
@@ -63,12 +80,27 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	}
 	chosen = found[0]
 	for _, s := range found {
-		if s.kind != chosen.kind || !slices.Equal(s.metrics, chosen.metrics) {
+		if !alike([]*source{s, chosen}) {
 			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %s and %s do not measure the same thing", r.Scope, chosen.scope, s.scope)}
+		}
+		for i, fraction := range s.fractions {
+			chosen.fractions[i] = chosen.fractions[i] || fraction
 		}
 		scopes = append(scopes, s.scope)
 	}
 	return chosen, scopes, r.chooseMetric(chosen)
+}
+
+// alike reports whether profiles measure the same.
+func alike(all []*source) bool {
+	return !slices.ContainsFunc(all, func(s *source) bool { return s.kind != all[0].kind || !slices.Equal(s.metrics, all[0].metrics) })
+}
+
+// oneFile reports whether each trace is one file, so that its profiles are parts of it, such as threads.
+func (r *reader) oneFile(ctx context.Context) bool {
+	files, err := r.texts(ctx, "SELECT 'several' FROM trace_file AS f WHERE NOT coalesce(is_container, false) AND "+r.inTrace("f")+
+		" GROUP BY "+r.traceOf("f")+" HAVING count(*) > 1 LIMIT 1")
+	return err == nil && len(files) == 0
 }
 
 // chooseMetric checks the selected metric, or selects the usual one. If only one can be shown, it drops the others.
@@ -90,48 +122,49 @@ func (r *reader) chooseMetric(s *source) error {
 	r.Metric = s.metrics[named].Type
 	if r.OneMetric {
 		s.metrics = s.metrics[named : named+1]
+		if s.fractions != nil {
+			s.fractions = s.fractions[named : named+1]
+		}
 	}
 	return nil
 }
 
-// sources lists the profiles of the input, ordered by kind.
+// sources lists the profiles of the input, in the order of stacks.Sort.
 func (r *reader) sources(ctx context.Context) (all []*source, err error) {
-	var kind, scope string
-	var t profile.ValueType
-	var measured bool
+	type measure struct {
+		stacks.Measure
+		fraction bool // there are values that are not whole
+	}
+	var measures []measure
+	var m measure
 	err = r.each(ctx, `
-		SELECT kind, scope, metric, unit, bool_or(value <> 0) FROM _stack_value AS v WHERE `+r.inTrace("v")+`
-		GROUP BY kind, scope, metric, unit ORDER BY list_position(['samples', 'profile', 'heap'], kind), scope, min(place)`,
-		nil, []any{&kind, &scope, &t.Type, &t.Unit, &measured}, func() error {
-			if n := len(all); n == 0 || all[n-1].scope != scope || all[n-1].kind != kind {
-				all = append(all, &source{kind: kind, scope: scope})
-			}
-			last := all[len(all)-1]
-			last.metrics = append(last.metrics, t)
-			if last.usual == "" || kind != kindSamples && measured { // the first event; otherwise the last one, as in pprof, with values
-				last.usual = t.Type
-			}
+		SELECT kind, scope, metric, unit, min(place), bool_or(is_default), bool_or(value <> 0), bool_or(value <> round(value))
+		FROM _stack_value AS v WHERE `+r.inTrace("v")+` GROUP BY kind, scope, metric, unit ORDER BY ALL`,
+		nil, []any{&m.Kind, &m.Scope, &m.Metric, &m.Unit, &m.Place, &m.Own, &m.Measured, &m.fraction}, func() error {
+			measures = append(measures, m)
 			return nil
 		})
 	if err != nil {
 		return nil, err
 	}
-	var own string
-	err = r.each(ctx, "SELECT scope, str_value FROM _profile_fact AS f WHERE name = 'pprof_default_sample_type' AND "+r.inTrace("f"),
-		nil, []any{&scope, &own}, func() error {
-			for _, s := range all {
-				if s.kind == kindProfile && s.scope == scope && slices.ContainsFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == own }) {
-					s.usual = own
-				}
-			}
-			return nil
-		})
-	if err != nil {
-		return nil, err
+	stacks.Sort(measures, func(m measure) stacks.Measure { return m.Measure })
+	for _, m := range measures {
+		at := slices.IndexFunc(all, func(s *source) bool { return s.kind == m.Kind && s.scope == m.Scope })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &source{kind: m.Kind, scope: m.Scope, usual: m.Metric})
+		}
+		s := all[at]
+		s.metrics = append(s.metrics, profile.ValueType{Type: m.Metric, Unit: m.Unit})
+		s.places = append(s.places, m.Place)
+		s.fractions = append(s.fractions, m.fraction && m.Unit != "nanoseconds")
+	}
+	for _, s := range all {
+		s.sort()
 	}
 	graph, err := r.texts(ctx, "SELECT 'any' FROM heap_graph_object AS o WHERE "+r.inTrace("o")+" LIMIT 1")
 	if len(graph) > 0 {
-		all = append(all, &source{kindGraph, "heap_graph", []profile.ValueType{objectCount, objectSpace}, objectSpace.Type})
+		all = append(all, &source{kind: kindGraph, scope: "heap_graph", metrics: []profile.ValueType{objectCount, objectSpace}, usual: objectSpace.Type})
 	}
 	return all, err
 }

@@ -10,14 +10,15 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	stacks "github.com/tpconvert/tpconvert/model/profile"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
+	tree "github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // readStacks adds the values of call stacks.
 func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scopes []string) error {
-	stacks := &traceStacks{builder: b, traces: map[string]*callsites{}}
-	if err := r.readFrames(ctx, from.kind, stacks); err != nil {
+	sites := &traceStacks{builder: b, traces: map[string]*callsites{}}
+	if err := r.readFrames(ctx, from.kind, sites); err != nil {
 		return err
 	}
 	place := map[profile.ValueType]int{}
@@ -47,20 +48,20 @@ func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scope
 			if !ok {
 				return nil // not selected
 			}
-			at, err := stacks.stack(trace, callsite)
+			at, err := sites.stack(trace, callsite)
 			if err == nil {
-				b.add(at, b.ownerLabels(o), i, int64(value))
+				b.addReal(at, b.ownerLabels(o), i, value)
 			}
 			return err
 		})
-	if err != nil || from.kind != kindProfile || r.OneMetric {
+	if err != nil || from.kind != stacks.KindProfile || r.OneMetric {
 		return err
 	}
-	return r.readLabels(ctx, b, stacks, place, inScope)
+	return r.readLabels(ctx, b, sites, place, inScope)
 }
 
 // readFrames reads the frames and callsites of the traces.
-func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStacks) error {
+func (r *reader) readFrames(ctx context.Context, kind string, sites *traceStacks) error {
 	var at, next struct {
 		trace string
 		id    int64
@@ -70,7 +71,7 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 	var l frameLine
 	store := func() {
 		if len(at.lines) > 0 {
-			stacks.of(at.trace).frames.add(at.id, stacks.builder.location(&at.frame))
+			sites.of(at.trace).frames.add(at.id, sites.builder.location(&at.frame))
 		}
 	}
 	err := r.each(ctx, `
@@ -90,7 +91,7 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 				lines := at.lines[:0]
 				at = next
 				at.lines = lines
-				if kind == kindProfile { // addresses are relative to the mapping, not to the file
+				if kind == stacks.KindProfile { // addresses are relative to the mapping, not to the file
 					at.relOffset, at.buildID = 0, plainBuildID(at.buildID)
 				} else {
 					at.relOffset += at.offset
@@ -109,19 +110,19 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 	return r.each(ctx, `SELECT `+r.traceOf("c")+`, c.id, c.parent_id, c.frame_id FROM stack_profile_callsite AS c
 		WHERE `+r.inTrace("c")+` ORDER BY 1, c.id`,
 		nil, []any{&trace, &id, &c.parent, &c.frame}, func() error {
-			stacks.of(trace).byID.add(id, c)
+			sites.of(trace).byID.add(id, c)
 			return nil
 		})
 }
 
 // readLabels adds labels to the samples that have some. The sums without labels, as in aggregate_sample,
 // already contain their values, so readLabels moves these from there.
-func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks, place map[profile.ValueType]int, inScope string) error {
+func (r *reader) readLabels(ctx context.Context, b *builder, sites *traceStacks, place map[profile.ValueType]int, inScope string) error {
 	var at struct {
 		trace    string
 		sample   int64
 		callsite sql.NullInt64
-		values   []int64
+		values   []float64
 		labels   sampleLabels
 	}
 	at.sample = -1
@@ -129,13 +130,13 @@ func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks
 		if at.sample < 0 {
 			return nil
 		}
-		stack, err := stacks.stack(at.trace, at.callsite)
+		stack, err := sites.stack(at.trace, at.callsite)
 		if err != nil {
 			return err
 		}
 		for i, v := range at.values {
-			b.add(stack, sampleLabels{}, i, -v)
-			b.add(stack, at.labels, i, v)
+			b.addReal(stack, sampleLabels{}, i, -v)
+			b.addReal(stack, at.labels, i, v)
 		}
 		return nil
 	}
@@ -146,10 +147,10 @@ func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks
 	var text sql.NullString
 	var value float64
 	err := r.each(ctx, `
-		SELECT `+r.traceOf("l")+`, l.sample_id, l.callsite_id, p.sample_type_type, p.sample_type_unit, l.value, coalesce(l.key, ''),
+		SELECT `+r.traceOf("l")+`, l.sample_id, l.callsite_id, p.metric, p.unit, l.value * p.scale, coalesce(l.key, ''),
 		       l.string_value, l.int_value, coalesce(l.unit, '')
 		FROM aggregate_sample_label AS l
-		JOIN aggregate_profile AS p ON p.id = l.aggregate_profile_id AND `+r.sameTrace("p", "l")+`
+		JOIN _profile_measure AS p ON p.id = l.aggregate_profile_id AND `+r.sameTrace("p", "l")+`
 		WHERE p.scope`+inScope+` AND `+r.inTrace("l")+`
 		ORDER BY 1, l.sample_id, l.aggregate_profile_id, l.id`,
 		nil, []any{&trace, &sample, &callsite, &metric.Type, &metric.Unit, &value, &key, &text, &number, &unit}, func() error {
@@ -158,10 +159,10 @@ func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks
 					return err
 				}
 				at.trace, at.sample, at.callsite, at.labels = trace, sample, callsite, sampleLabels{}
-				at.values = make([]int64, len(place))
+				at.values = make([]float64, len(place))
 			}
 			i := place[metric]
-			at.values[i] = int64(value)
+			at.values[i] = value
 			if i == 0 { // every metric repeats the labels
 				if text.Valid {
 					at.labels.addText(key, text.String)
@@ -238,7 +239,7 @@ func (b *byID[T]) get(id int64) *T {
 type callsite struct {
 	parent sql.NullInt64
 	frame  int64
-	stack  stacks.StackNumber
+	stack  tree.StackNumber
 	known  bool // stack is set
 }
 
@@ -252,10 +253,10 @@ func (s *traceStacks) of(trace string) *callsites {
 }
 
 // stack returns the stack of a callsite, or the empty one for NULL.
-func (s *traceStacks) stack(trace string, id sql.NullInt64) (stacks.StackNumber, error) {
+func (s *traceStacks) stack(trace string, id sql.NullInt64) (tree.StackNumber, error) {
 	all := s.of(trace)
 	var above []*callsite
-	stack := stacks.EmptyStack
+	stack := tree.EmptyStack
 	for id.Valid {
 		c := all.byID.get(id.Int64)
 		if c == nil {

@@ -342,7 +342,7 @@ func (s *Server) top(ctx context.Context, t *trace, a *answer, in topArgs) error
 			if err != nil {
 				return err
 			}
-			if (in.Scope == "" || in.Scope == p.Scope || scope) && (in.Metric == "" || in.Metric == p.Metric) && (shown == nil || preferred(p, shown)) {
+			if (in.Scope == "" || in.Scope == p.Scope || scope) && (in.Metric == "" || in.Metric == p.Metric) && shown == nil {
 				shown = p
 			}
 		}
@@ -368,11 +368,6 @@ func (s *Server) top(ctx context.Context, t *trace, a *answer, in topArgs) error
 		r.end(true, "a greater limit shows more")
 		return nil
 	})
-}
-
-// preferred reports whether a metric is shown rather than another of the same profile: time rather than counts.
-func preferred(p, other *stacks.Profile) bool {
-	return p.Scope == other.Scope && p.Unit == "nanoseconds" && other.Unit != "nanoseconds"
 }
 
 // maxCompared is how many traces a call may compare.

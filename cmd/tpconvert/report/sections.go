@@ -275,7 +275,7 @@ func (m *maker) counters(ctx context.Context) (Figure, error) {
 	return Figure{Title: "Counters over time: memory, and others with the most values", SQL: strings.TrimSpace(counters), Table: t}, err
 }
 
-// profile shows profiles, those of time and of memory in use first.
+// profile shows profiles, the default measure of each first.
 func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 	all, err := stacks.Read(ctx, m.s)
 	if err != nil {
@@ -286,10 +286,6 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 		return nil, err
 	}
 	q := queries[0]
-	rank := func(p *stacks.Profile) int {
-		return slices.Index([]bool{p.Unit == "nanoseconds", p.Metric == "inuse_space", true}, true)
-	}
-	slices.SortStableFunc(all, func(a, b *stacks.Profile) int { return cmp.Compare(rank(a), rank(b)) })
 	found := len(all)
 	all = slices.DeleteFunc(all, func(p *stacks.Profile) bool { return p.Total <= 0 })
 	flame := Figure{SQL: strings.TrimSpace(stacks.Values)}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -12,9 +13,7 @@ import (
 
 // Profile is what one metric of a profile says: a tree of functions for each thread.
 type Profile struct {
-	Scope  string // the file, the profiler or the heap
-	Metric string
-	Unit   string
+	Measure
 	Owners []Owner
 	Nodes  []Node // parents come first
 	Total  float64
@@ -42,12 +41,13 @@ type Function struct {
 
 // Values are the values at callsites.
 const Values = `
-SELECT at.scope, at.metric, at.unit, coalesce(process.name, ''), coalesce(thread.name, ''), at.callsite_id, cast(sum(at.value) AS REAL)
+SELECT at.scope, at.metric, at.unit, coalesce(process.name, ''), coalesce(thread.name, ''), at.callsite_id, cast(sum(at.value) AS REAL),
+  at.kind, min(at.place), max(at.is_default)
 FROM _stack_value AS at
 LEFT JOIN thread USING (utid)
 LEFT JOIN process ON process.upid = coalesce(at.upid, thread.upid)
-GROUP BY 1, 2, 3, 4, 5, 6
-ORDER BY 1, 2, 3, 4, 5, 6`
+GROUP BY at.kind, 1, 2, 3, 4, 5, 6
+ORDER BY at.kind, 1, 2, 3, 4, 5, 6`
 
 // callsite is a place in a stack.
 type callsite struct{ parent, frame int64 }
@@ -71,7 +71,7 @@ type reader struct {
 	known     map[[2]int64]int32 // nodes of callsites, by owner
 }
 
-// Read returns the profiles of a trace, those with the most samples first. The session runs PerfettoSQL.
+// Read returns the profiles of a trace, in the order of Sort. The session runs PerfettoSQL.
 func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 	r := reader{functions: map[int64][]string{}, callsites: map[int64]callsite{}}
 	each := func(query string, row func([]any) error) error {
@@ -99,16 +99,21 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 			for i := range texts {
 				texts[i], _ = v[i].(string)
 			}
-			of := Profile{Scope: texts[0], Metric: texts[1], Unit: texts[2]}
-			if p := r.profile; p == nil || p.Scope != of.Scope || p.Metric != of.Metric || p.Unit != of.Unit {
-				r.begin(&of)
-				all = append(all, &of)
+			kind, _ := v[7].(string)
+			if p := r.profile; p == nil || p.Kind != kind || p.Scope != texts[0] || p.Metric != texts[1] || p.Unit != texts[2] {
+				r.begin(&Profile{Measure: Measure{Kind: kind, Scope: texts[0], Metric: texts[1], Unit: texts[2], Place: math.MaxInt64}})
+				all = append(all, r.profile)
 			}
+			place, _ := v[8].(int64)
+			own, _ := v[9].(int64)
+			r.profile.Place = min(r.profile.Place, place)
+			r.profile.Own = r.profile.Own || own != 0
 			at, known := v[5].(int64)
 			if !known {
 				at = noCallsite
 			}
 			value, _ := v[6].(float64)
+			r.profile.Measured = r.profile.Measured || value != 0
 			return r.add(Owner{texts[3], texts[4]}, at, value)
 		})
 	}
@@ -122,6 +127,7 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 			}
 		}
 	}
+	Sort(all, func(p *Profile) Measure { return p.Measure })
 	return all, nil
 }
 
@@ -217,7 +223,7 @@ func Slices(ctx context.Context, s *session.Session) (*Profile, error) {
 		owner int32
 		id    int64
 	}
-	p := &Profile{Scope: "slices", Metric: "time", Unit: "nanoseconds"}
+	p := &Profile{Measure: Measure{Scope: "slices", Metric: "time", Unit: "nanoseconds"}}
 	var r reader
 	r.begin(p)
 	at := map[stack]int32{}

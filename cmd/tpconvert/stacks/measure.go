@@ -1,0 +1,79 @@
+package stacks
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The kinds of profiles, in order of preference.
+const (
+	KindSamples = "samples" // with times and threads
+	KindProfile = "profile" // sums without times, as in pprof files
+	KindHeap    = "heap"    // allocations, with times and processes
+)
+
+var kinds = []string{KindSamples, KindProfile, KindHeap}
+
+// Measure is one of the metrics of a profile.
+type Measure struct {
+	Kind     string
+	Scope    string // the file, the profiler or the heap
+	Metric   string
+	Unit     string // nanoseconds for all times
+	Place    int64  // in the order of the profile's metrics
+	Own      bool   // the tool of the profile's format shows it first
+	Measured bool   // it has values other than 0
+}
+
+// scope identifies a profile.
+type scope struct{ kind, name string }
+
+// Sort sorts the measures of a trace: the default of each profile comes first, then the others. Profiles of which no measure is
+// the own one, such as the durations of events, come last.
+func Sort[T any](all []T, of func(T) Measure) {
+	defaults := map[scope]Measure{}
+	for _, v := range all {
+		m := of(v)
+		at := scope{m.Kind, m.Scope}
+		if d, ok := defaults[at]; !ok || m.before(d) {
+			defaults[at] = m
+		}
+	}
+	slices.SortStableFunc(all, func(x, y T) int {
+		a, b := of(x), of(y)
+		first, second := defaults[scope{a.Kind, a.Scope}], defaults[scope{b.Kind, b.Scope}]
+		return cmp.Or(
+			last(!first.Own && a.Kind == KindProfile, !second.Own && b.Kind == KindProfile),
+			last(a != first, b != second),
+			cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+			cmp.Compare(a.Scope, b.Scope),
+			cmp.Compare(a.Place, b.Place),
+			cmp.Compare(a.Metric, b.Metric),
+		)
+	})
+}
+
+// before reports whether a measure of a profile is its default rather than another: the own one, of samples the first event, and
+// otherwise the last one, as in pprof; but one with values.
+func (m Measure) before(other Measure) bool {
+	switch {
+	case m.Measured != other.Measured:
+		return m.Measured
+	case m.Own != other.Own:
+		return m.Own
+	case m.Kind == KindSamples:
+		return m.Place < other.Place
+	}
+	return m.Place > other.Place
+}
+
+// last compares two truths: what is not true comes first.
+func last(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

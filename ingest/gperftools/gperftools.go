@@ -17,9 +17,10 @@ import (
 // Format is the format of gperftools' profiles.
 var Format = &format.Format{Name: "gperftools", Sniff: sniff, Read: read}
 
-// starts are how profiles begin: the text of heaps and locks, and the words 0, 3, 0 of CPU profiles, of 8 or 4 bytes and with
+// starts are how profiles begin: the text of heaps, locks, goroutines and threads, and the words 0, 3, 0 of CPU profiles, of 8 or 4 bytes and with
 // the lowest or the highest byte first.
-var starts = []string{"heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- threadz", "growthz",
+var starts = []string{"heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- mutex:", "--- threadz", "growthz",
+	"goroutine profile: total ", "threadcreate profile: total ",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00",
 	"\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00",
@@ -89,10 +90,12 @@ func read(in *format.Input) error {
 	case len(data) > maxBytes:
 		return format.Errorf(format.ErrUnsupported, maxBytes, "a profile of more than 256 MiB")
 	}
-	p, err := profile.ParseData(whole(in, data))
+	data = whole(in, data)
+	p, err := profile.ParseData(data)
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)
 	}
+	name(p, data)
 	var b bytes.Buffer
 	if err := p.WriteUncompressed(&b); err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)

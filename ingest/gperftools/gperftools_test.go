@@ -47,6 +47,29 @@ func TestHeap(t *testing.T) {
 	tables.Want(t, "trace_file", "trace_type", "gperftools")
 }
 
+// TestGo reads the texts of Go's net/http/pprof with ?debug=1, which name functions in comments.
+func TestGo(t *testing.T) {
+	mutex := "--- mutex:\ncycles/second=2299998155\nsampling period=1\n720308821 79 @ 0x4da22a 0x4da1ba\n" +
+		"#\t0x4da229\tsync.(*Mutex).Unlock+0x89\t/go/mutex.go:65\n#\t0x4da229\tmain.inlined+0x80\tgh/main.go:9\n#\t0x4da1b9\tmain.contend.func1+0x19\tgh/main.go:10\n\n" +
+		"5512 1 @ 0x4549f0\n#\t0x4549ef\truntime.unlock+0xf\t/go/lock.go:261\n\n"
+	tables := ingesttest.MustRead(t, "mutex.txt", []byte(mutex))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit|is_default", "contentions|count|false", "delay|nanoseconds|true")
+	tables.Want(t, "stack_profile_symbol", "name|source_file|line_number", "sync.(*Mutex).Unlock|/go/mutex.go|65", "main.inlined|gh/main.go|9",
+		"main.contend.func1|gh/main.go|10", "runtime.unlock|/go/lock.go|261")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|79", "1|3.13177999e+08", "0|1", "1|2396")
+	// The function of the runtime that allocates has no name, and is left out.
+	heap := "heap profile: 1: 8 [1: 8] @ heap/1\n1: 8 [1: 8] @ 0x47c5f3 0x4da045\n#\t0x4da044\tmain.allocSmall+0xa4\tgh/main.go:7\n\n"
+	tables = ingesttest.MustRead(t, "heap.txt", []byte(heap))
+	tables.Want(t, "stack_profile_symbol", "name", "main.allocSmall")
+	tables.Want(t, "stack_profile_callsite", "depth", "0")
+	threads := ingesttest.MustRead(t, "threadcreate.txt", []byte("threadcreate profile: total 4\n4 @ 0x0 0x0\n#\t0x0\n\n"))
+	threads.Want(t, "aggregate_profile", "sample_type_type", "threadcreate")
+	threads.Want(t, "aggregate_sample", "value", "4")
+	goroutines := ingesttest.MustRead(t, "goroutine.txt", []byte("goroutine profile: total 3\n3 @ 0x4da045\n#\t0x4da044\tmain.wait+0xa4\tgh/main.go:7\n\n"))
+	goroutines.Want(t, "stack_profile_symbol", "name", "main.wait")
+	goroutines.Want(t, "aggregate_sample", "value", "3")
+}
+
 func TestCutOff(t *testing.T) {
 	for _, data := range [][]byte{cpu(binary.LittleEndian), []byte(heap)} {
 		for i := range len(data) {

@@ -111,5 +111,5 @@ var gaps = map[Stat]bool{
 	StatTracedBufDataLossReassemblyGap: true, StatTracedBufDataLossSmbFull: true, StatTracedBufDataLossWriterAbort: true,
 	StatTracedBufIncrementalSequencesDropped: true, StatTracedBufSequencePacketLoss: true,
 	StatTracedBufTraceWriterPacketLoss: true, StatTracedFinalFlushFailed: true, StatTracedFlushesFailed: true,
-	StatUnreadArchiveMember: true,
+	StatUnreadArchiveMember: true, StatJFRBytesLost: true,
 }

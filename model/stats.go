@@ -106,6 +106,8 @@ const (
 	StatSystingParseErrors
 	StatFtraceEventsLost
 	StatUnendedLine
+	StatJFRSamplesLost
+	StatJFRBytesLost
 )
 
 var ownStats = [...]statInfo{
@@ -163,6 +165,8 @@ var ownStats = [...]statInfo{
 	StatSystingParseErrors - firstOwnStat:        {"systing_parse_errors", false, DataLoss, FromAnalysis, "Rows of systing's tables that cannot be read, and values that refer to missing rows."},
 	StatFtraceEventsLost - firstOwnStat:          {"ftrace_events_lost", true, DataLoss, FromTrace, "Events of a CPU that the kernel overwrote before the recorder read them, where the trace says how many."},
 	StatUnendedLine - firstOwnStat:               {"unended_line", false, Notice, FromAnalysis, "Texts whose last line has no line end. It was read, but may be cut off."},
+	StatJFRSamplesLost - firstOwnStat:            {"jfr_samples_lost", false, DataLoss, FromTrace, "Samples of CPU time that the JVM took but could not keep (jdk.CPUTimeSamplesLost)."},
+	StatJFRBytesLost - firstOwnStat:              {"jfr_bytes_lost", false, DataLoss, FromTrace, "Bytes of events that JFR could not copy out of a thread's buffer (jdk.DataLoss)."},
 }
 
 func (s Stat) info() statInfo {

@@ -1,7 +1,6 @@
 package jfr
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
@@ -132,16 +131,12 @@ func (a *args) add(f *field, v value, at step, depth int) {
 
 // number adds an integer. Times are in ns.
 func (a *args) number(f *field, v value, p *path) {
-	n := int64(v.n)
 	switch {
-	case (f.timespan != 0 || f.timestamp != 0) && n == math.MinInt64: // none
-	case f.timestamp == inTicks:
-		a.head(p, argInt).Int(a.time(v.n))
-	case f.timespan == inTicks:
-		a.head(p, argInt).Int(a.span(n))
-	case f.timespan != 0 || f.timestamp != 0:
-		unit := max(f.timespan, f.timestamp)
-		a.head(p, argInt).Int(min(max(n, math.MinInt64/unit), math.MaxInt64/unit) * unit)
+	case (f.timespan != 0 || f.timestamp != 0) && v.n == none:
+	case f.timestamp != 0:
+		a.head(p, argInt).Int(a.timestamp(f.timestamp, v.n))
+	case f.timespan != 0:
+		a.head(p, argInt).Int(a.timespan(f.timespan, v.n))
 	case f.address:
 		a.head(p, argPointer).Uint(v.n)
 	case f.unsigned:
@@ -155,7 +150,7 @@ func (a *args) number(f *field, v value, p *path) {
 		}
 		a.head(p, argUint).Uint(v.n)
 	default:
-		a.head(p, argInt).Int(n)
+		a.head(p, argInt).Int(int64(v.n))
 	}
 }
 

@@ -334,6 +334,24 @@ func (c *chunk) time(ticks uint64) int64 {
 	return c.start + c.span(int64(ticks)-c.ticks)
 }
 
+// timestamp converts a time in a unit to ns since the epoch.
+func (c *chunk) timestamp(unit int64, n uint64) int64 {
+	if unit == inTicks {
+		return c.time(n)
+	}
+	return scale(int64(n), unit)
+}
+
+// timespan converts a span in a unit to ns.
+func (c *chunk) timespan(unit int64, n uint64) int64 {
+	if unit == inTicks {
+		return c.span(int64(n))
+	}
+	return scale(int64(n), unit)
+}
+
+func scale(n, unit int64) int64 { return min(max(n, math.MinInt64/unit), math.MaxInt64/unit) * unit }
+
 // span converts ticks to ns, and cuts what is less.
 func (c *chunk) span(ticks int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(ticks, -ticks)), 1e9)
@@ -410,9 +428,11 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 		switch {
 		case r.bad:
 		case f.name == "startTime" && v.kind == integer:
-			start, timed = c.time(v.n), true
+			start, timed = c.timestamp(cmp.Or(f.timestamp, inTicks), v.n), true
 		case f.name == "duration" && v.kind == integer:
-			dur = c.span(int64(v.n))
+			if v.n != none {
+				dur = c.timespan(cmp.Or(f.timespan, inTicks), v.n)
+			}
 		case (f.name == "eventThread" || f.name == "sampledThread" && k.sample) && f.class.name == threadClass:
 			utid = c.thread(v)
 		case f.name == "stackTrace" && f.class.name == stackClass:

@@ -510,14 +510,58 @@ func member(name, class string, more ...string) element {
 // small returns a recording with a sample and an event whose fields are a list and two objects that refer to each other.
 func small() []byte { return chunkOf(1) }
 
+// number appends numbers in LEB128.
+func number(b []byte, n ...uint64) []byte {
+	for _, n := range n {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+// utf8 appends a text.
+func utf8(b []byte, text string) []byte {
+	return append(number(append(b, 3), uint64(len(text))), text...)
+}
+
 // chunkOf is that with so many events whose objects are endless.
 func chunkOf(events int) []byte {
-	number := func(b []byte, n ...uint64) []byte {
-		for _, n := range n {
-			b = binary.AppendUvarint(b, n)
-		}
-		return b
+	classes := []element{
+		class("1", "int", ""), class("2", "long", ""), class("3", "java.lang.String", ""), class("4", "boolean", ""),
+		class("5", "java.lang.Thread", "", member("osName", "3"), member("osThreadId", "2"), member("javaName", "3"), member("javaThreadId", "2")),
+		class("6", "jdk.types.Symbol", "", member("string", "3")),
+		class("7", "java.lang.Class", "", member("name", "6", "constantPool", "true")),
+		class("8", "jdk.types.Method", "", member("type", "7", "constantPool", "true"), member("name", "6", "constantPool", "true")),
+		class("9", "jdk.types.StackFrame", "", member("method", "8", "constantPool", "true"), member("lineNumber", "1")),
+		class("10", "jdk.types.StackTrace", "", member("truncated", "4"), member("frames", "9", "dimension", "1")),
+		class("11", "app.Node", "", member("left", "11", "constantPool", "true"), member("right", "11", "constantPool", "true"), member("name", "3")),
+		class("20", "jdk.ExecutionSample", "jdk.jfr.Event", member("startTime", "2"), member("sampledThread", "5", "constantPool", "true"),
+			member("stackTrace", "10", "constantPool", "true")),
+		class("21", "app.Event", "jdk.jfr.Event", member("startTime", "2"), member("duration", "2"), member("list", "1", "dimension", "1"),
+			member("node", "11", "constantPool", "true"), member("text", "3")),
 	}
+	return chunk(classes, func(event func(typ uint64, body []byte)) {
+		event(20, number(nil, 1500, 1, 1))
+		for range events {
+			event(21, append(number(nil, 1000, 700, 2, 7, 0xffffffff, 1), 5, 2, 'a', 0xe9)) // é in Latin-1
+		}
+		constants := number(nil, 0, 0, 0, 1, 6)
+		constants = number(constants, 5, 1, 1)
+		constants = number(utf8(number(utf8(constants, "os"), 42), "main"), 1)
+		constants = number(constants, 6, 3, 1)
+		constants = append(utf8(constants, "Main"), 2)
+		constants = append(utf8(constants, "run"), 3)
+		constants = append(constants, 4, 2, 'g', 'o') // in UTF-16
+		constants = number(constants, 7, 1, 1, 1)
+		constants = number(constants, 8, 2, 1, 1, 2, 2, 1, 3)
+		constants = number(constants, 10, 1, 1, 1, 2, 1, 10, 2, 20)
+		constants = append(number(constants, 11, 2, 1, 2, 2), 1)
+		constants = append(number(constants, 2, 1, 1), 1)
+		event(1, constants)
+	})
+}
+
+// chunk returns a recording with classes and events, whose times are ns since 500 ns before the second second of 1970.
+func chunk(classes []element, events func(event func(typ uint64, body []byte))) []byte {
 	var texts []string
 	var tree []byte
 	word := func(text string) uint64 {
@@ -537,20 +581,7 @@ func chunkOf(events int) []byte {
 			write(c)
 		}
 	}
-	write(element{"root", nil, []element{{"metadata", nil, []element{
-		class("1", "int", ""), class("2", "long", ""), class("3", "java.lang.String", ""), class("4", "boolean", ""),
-		class("5", "java.lang.Thread", "", member("osName", "3"), member("osThreadId", "2"), member("javaName", "3"), member("javaThreadId", "2")),
-		class("6", "jdk.types.Symbol", "", member("string", "3")),
-		class("7", "java.lang.Class", "", member("name", "6", "constantPool", "true")),
-		class("8", "jdk.types.Method", "", member("type", "7", "constantPool", "true"), member("name", "6", "constantPool", "true")),
-		class("9", "jdk.types.StackFrame", "", member("method", "8", "constantPool", "true"), member("lineNumber", "1")),
-		class("10", "jdk.types.StackTrace", "", member("truncated", "4"), member("frames", "9", "dimension", "1")),
-		class("11", "app.Node", "", member("left", "11", "constantPool", "true"), member("right", "11", "constantPool", "true"), member("name", "3")),
-		class("20", "jdk.ExecutionSample", "jdk.jfr.Event", member("startTime", "2"), member("sampledThread", "5", "constantPool", "true"),
-			member("stackTrace", "10", "constantPool", "true")),
-		class("21", "app.Event", "jdk.jfr.Event", member("startTime", "2"), member("duration", "2"), member("list", "1", "dimension", "1"),
-			member("node", "11", "constantPool", "true"), member("text", "3")),
-	}}}})
+	write(element{"root", nil, []element{{"metadata", nil, classes}}})
 	chunk := make([]byte, 68)
 	event := func(typ uint64, body []byte) {
 		body = append(number(nil, typ), body...)
@@ -558,24 +589,7 @@ func chunkOf(events int) []byte {
 		chunk = append(chunk, byte(size)|0x80, byte(size>>7)|0x80, byte(size>>14)|0x80, byte(size>>21))
 		chunk = append(chunk, body...)
 	}
-	utf8 := func(b []byte, text string) []byte { return append(number(append(b, 3), uint64(len(text))), text...) }
-	event(20, number(nil, 1500, 1, 1))
-	for range events {
-		event(21, append(number(nil, 1000, 700, 2, 7, 0xffffffff, 1), 5, 2, 'a', 0xe9)) // é in Latin-1
-	}
-	constants := number(nil, 0, 0, 0, 1, 6)
-	constants = number(constants, 5, 1, 1)
-	constants = number(utf8(number(utf8(constants, "os"), 42), "main"), 1)
-	constants = number(constants, 6, 3, 1)
-	constants = append(utf8(constants, "Main"), 2)
-	constants = append(utf8(constants, "run"), 3)
-	constants = append(constants, 4, 2, 'g', 'o') // in UTF-16
-	constants = number(constants, 7, 1, 1, 1)
-	constants = number(constants, 8, 2, 1, 1, 2, 2, 1, 3)
-	constants = number(constants, 10, 1, 1, 1, 2, 1, 10, 2, 20)
-	constants = append(number(constants, 11, 2, 1, 2, 2), 1)
-	constants = append(number(constants, 2, 1, 1), 1)
-	event(1, constants)
+	events(event)
 	metadata := number(nil, 0, 0, 0, uint64(len(texts)))
 	for _, t := range texts {
 		metadata = utf8(metadata, t)
@@ -587,6 +601,46 @@ func chunkOf(events int) []byte {
 	}
 	chunk[67] = 1
 	return chunk
+}
+
+// TestUnits reads times in the units of their fields, as JDK Mission Control does, and what was lost.
+func TestUnits(t *testing.T) {
+	unit := func(f element, class, unit string) element {
+		f.children = []element{{"annotation", []string{"class", class, "value", unit}, nil}}
+		return f
+	}
+	events := []element{class("2", "long", ""), class("3", "java.lang.String", ""), class("30", "jdk.jfr.Timespan", ""), class("31", "jdk.jfr.Timestamp", ""),
+		class("6", "jdk.types.ThreadState", "", member("name", "3"))}
+	for i, of := range []struct{ at, span string }{{"TICKS", "TICKS"}, {"MILLISECONDS_SINCE_EPOCH", "MILLISECONDS"}, {"NANOSECONDS_SINCE_EPOCH", "SECONDS"}} {
+		events = append(events, class(strconv.Itoa(20+i), "app."+of.span, "jdk.jfr.Event", unit(member("startTime", "2"), "31", of.at),
+			unit(member("duration", "2"), "30", of.span), unit(member("limit", "2"), "30", of.span)))
+	}
+	events = append(events, class("24", "jdk.CPUTimeSamplesLost", "jdk.jfr.Event", member("startTime", "2"), member("lostSamples", "2")),
+		class("25", "jdk.DataLoss", "jdk.jfr.Event", member("startTime", "2"), member("amount", "2")),
+		class("26", "jdk.CPUTimeSample", "jdk.jfr.Event", member("startTime", "2"), unit(member("samplingPeriod", "2"), "30", "MILLISECONDS")),
+		class("27", "jdk.ExecutionSample", "jdk.jfr.Event", member("startTime", "2"), member("state", "6", "constantPool", "true")))
+	tables := ingesttest.MustRead(t, "units.jfr", chunk(events, func(event func(typ uint64, body []byte)) {
+		event(20, number(nil, 1500, 700, 1))
+		event(21, number(nil, 2000, 1013, 2))
+		event(22, number(nil, 3e9, 1, 1<<63)) // no limit
+		event(24, number(nil, 500, 30))
+		event(24, number(nil, 500, 3))
+		event(25, number(nil, 500, 4096))
+		event(26, number(nil, 500, 20))
+		event(27, number(nil, 500, 1))
+		event(27, number(nil, 500, 2))
+		constants := utf8(number(nil, 0, 0, 0, 1, 1, 6, 2, 1), "STATE_RUNNABLE")
+		event(1, utf8(number(constants, 2), "STATE_SLEEPING"))
+	}))
+	tables.Want(t, "slice", "ts|dur|name", "1000000000|0|jdk.CPUTimeSamplesLost", "1000000000|0|jdk.CPUTimeSamplesLost", "1000000000|0|jdk.DataLoss",
+		"1000001000|700|app.TICKS", "2000000000|1013000000|app.MILLISECONDS", "3000000000|1000000000|app.SECONDS")
+	limits := slices.DeleteFunc(tables.Rows("args", "key", "int_value"), func(row string) bool { return !strings.HasPrefix(row, "limit|") })
+	if want := []string{"limit|1", "limit|2000000"}; !slices.Equal(limits, want) {
+		t.Errorf("%q, want %q", limits, want)
+	}
+	tables.Want(t, "stats", "name|value", "jfr_samples_lost|33", "jfr_bytes_lost|4096")
+	tables.Want(t, "stack_sample_event", "event|period|thread_state", "jdk.CPUTimeSample|20000000|NULL", "jdk.ExecutionSample|NULL|STATE_RUNNABLE",
+		"jdk.ExecutionSample|NULL|STATE_SLEEPING")
 }
 
 func TestSmall(t *testing.T) {

@@ -37,6 +37,14 @@ var (
 	thread  = &model.Blueprint{Classification: "jfr_thread_counter", Event: model.CounterTrack, Dims: []string{"utid", "name"}}
 )
 
+// losses are the fields of events that say what the JVM did not record.
+var losses = map[string]loss{"jdk.CPUTimeSamplesLost": {"lostSamples", model.StatJFRSamplesLost}, "jdk.DataLoss": {"amount", model.StatJFRBytesLost}}
+
+type loss struct {
+	field string
+	stat  model.Stat
+}
+
 // kind is how events of a type become rows.
 type kind struct {
 	number         int
@@ -45,8 +53,10 @@ type kind struct {
 	counters       map[model.StringID]model.StringID // names of counters, by the key of the arg
 	size           model.StringID                    // key of the arg that a profile adds up
 	starts, ends   bool                              // of a thread
-	profile        profile.AggregateID               // or None
-	unread         map[model.StringID]*model.Unread  // fields of samples that make no rows, by the key of the arg
+	lost           model.StringID                    // key of the arg that is how much was lost, or 0
+	loss           model.Stat
+	profile        profile.AggregateID              // or None
+	unread         map[model.StringID]*model.Unread // fields of samples that make no rows, by the key of the arg
 }
 
 // site is a place whose values a profile adds up.
@@ -65,13 +75,13 @@ type parser struct {
 	sites  []site
 	args   []arg
 	// Keys of args, and the measure of profiles of time.
-	subject, samples, truncated, duration model.StringID
+	subject, samples, truncated, state, period, duration model.StringID
 }
 
 func newParser(c *model.Context) *parser {
 	word := c.Store.Strings.Intern
 	return &parser{Context: c, byName: map[[2]string]*kind{}, sums: map[site]float64{}, subject: word("thread.utid"), samples: word("samples"), truncated: word(truncated),
-		duration: word("duration")}
+		state: word("state"), period: word("samplingPeriod"), duration: word("duration")}
 }
 
 // kind returns how events of a type become rows.
@@ -92,6 +102,9 @@ func (p *parser) kind(t *class) *kind {
 	}
 	if size := sizes[known]; size != "" {
 		k.size = word(size)
+	}
+	if l, ok := losses[known]; ok {
+		k.lost, k.loss = word(l.field), l.stat
 	}
 	p.kinds, p.byName[key] = append(p.kinds, k), k
 	return k
@@ -119,6 +132,9 @@ func (p *parser) Event(ts int64, event []byte) error {
 		}
 		if k.size != 0 && a.key == k.size {
 			size = a.float()
+		}
+		if k.lost != 0 && a.key == k.lost {
+			p.File.Add(k.loss, model.None, max(a.value.Int(), 0))
 		}
 		if (k.starts || k.ends) && a.key == p.subject {
 			if subject := a.value.Int(); k.starts {
@@ -163,10 +179,17 @@ func (p *parser) sample(ts int64, k *kind, utid model.UTID, callsite profile.Cal
 	if utid != model.None {
 		s.UPID = p.Machine.ProcessOf(utid)
 	}
+	state, period := model.StringID(0), int64(model.None)
 	for _, a := range p.args {
 		switch {
 		case a.key == p.truncated:
 			s.UnwindError = p.truncated
+			continue
+		case a.key == p.state && a.text != nil:
+			state = p.Store.Strings.InternBytes(a.text)
+			continue
+		case a.key == p.period && a.value.Int() > 0:
+			period = a.value.Int()
 			continue
 		case a.key == p.samples && a.value.Int() > 0:
 			s.Weight = a.value.Int()
@@ -177,7 +200,8 @@ func (p *parser) sample(ts int64, k *kind, utid model.UTID, callsite profile.Cal
 		}
 		k.unread[a.key].Add(model.LogEntry{TS: ts, HasTS: true})
 	}
-	p.Store.Stacks.AddSampleEvent(p.Store.Stacks.AddSample(s), k.name, model.None)
+	row := p.Store.Stacks.AddSampleEvent(p.Store.Stacks.AddSample(s), k.name, period)
+	p.Store.StackSampleEvent.ThreadState.Set(row, state)
 }
 
 // add adds a value at a callsite to the profile of a kind of events.

@@ -45,6 +45,9 @@ type field struct {
 
 const inTicks = -1
 
+// none is the time or span of a field without a value, the least of a long.
+const none = 1 << 63
+
 // The types that mean more than their fields.
 const (
 	classClass  = "java.lang.Class"

@@ -320,8 +320,8 @@ func (s *Stacks) AddSample(v Sample) SampleID {
 	return SampleID(row)
 }
 
-// AddSampleEvent says which event a sample is of. period is table.None if it is not known.
-func (s *Stacks) AddSampleEvent(sample SampleID, event table.StringID, period int64) {
+// AddSampleEvent says which event a sample is of, and returns the row. period is table.None if it is not known.
+func (s *Stacks) AddSampleEvent(sample SampleID, event table.StringID, period int64) int64 {
 	t := &s.tables.StackSampleEvent
 	row := t.Append()
 	t.StackSampleID.Set(row, sample)
@@ -329,6 +329,7 @@ func (s *Stacks) AddSampleEvent(sample SampleID, event table.StringID, period in
 	if period != table.None {
 		t.Period.Set(row, period)
 	}
+	return row
 }
 
 // NewSession adds a profiler session. source is the profiler's name and unit the unit

@@ -83,6 +83,12 @@ LEFT JOIN (VALUES ('s', 1e9), ('sec', 1e9), ('second', 1e9), ('seconds', 1e9), (
                   ('us', 1e3), ('microsecond', 1e3), ('microseconds', 1e3), ('ns', 1), ('nanosecond', 1), ('nanoseconds', 1)) AS u(unit, ns)
     ON u.unit = p.sample_type_unit;
 
+-- _own_event has the rows of stack_sample_event. What JFR sampled of threads that did not run is an event of its own.
+CREATE OR REPLACE VIEW _own_event AS
+SELECT id, stack_sample_id AS sample_id, period,
+       event || CASE WHEN thread_state NOT IN ('STATE_RUNNABLE', 'STATE_DEFAULT') THEN ':' || thread_state ELSE '' END AS event /*!, trace_id */
+FROM stack_sample_event;
+
 -- _sample_event has the events of the samples of Linux perf, perf script, simpleperf, JFR and V8, with their periods. place is
 -- their order: as JDK Mission Control does, JFR's samples of running code come first.
 CREATE OR REPLACE VIEW _sample_event AS
@@ -91,11 +97,12 @@ FROM stack_sample AS s
 JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
 WHERE s.source = 'linux.perf'
 UNION ALL
-SELECT e.stack_sample_id,
+SELECT e.sample_id,
        CASE WHEN e.event LIKE '%.CPUTimeSample' THEN -2 WHEN e.event LIKE '%.ExecutionSample' THEN -1
             ELSE min(e.id) OVER (PARTITION BY e.event /*!, e.trace_id */) END, e.event,
-       CASE WHEN regexp_matches(e.event, '^((cpu|task)-clock(:|$)|time$)') THEN 'nanoseconds' ELSE 'count' END, e.period /*!, e.trace_id */
-FROM stack_sample_event AS e;
+       CASE WHEN regexp_matches(e.event, '^((cpu|task)-clock(:|$)|time$|.*\.CPUTimeSample$)') THEN 'nanoseconds' ELSE 'count' END,
+       e.period /*!, e.trace_id */
+FROM _own_event AS e;
 
 -- perf_event_sample: the samples of Linux perf, perf script and simpleperf with their event: id of the sample in stack_sample,
 -- ts (ns), utid, tid and thread_name, upid, pid and process_name, cpu, event and its unit, period (how many events the sample
@@ -220,7 +227,7 @@ LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE s.callsite_id IS NOT NULL AND v.period IS NOT NULL
 UNION ALL
 SELECT 'samples', s.source, 2 * coalesce(e.session_id, v.place, 0) + 1, false,
-       CASE WHEN (SELECT count(DISTINCT event) FROM (SELECT event /*!, trace_id */ FROM _perf_session UNION SELECT event /*!, trace_id */ FROM stack_sample_event) AS o
+       CASE WHEN (SELECT count(DISTINCT event) FROM (SELECT event /*!, trace_id */ FROM _perf_session UNION SELECT event /*!, trace_id */ FROM _own_event) AS o
                   /*! WHERE o.trace_id = s.trace_id */) > 1
             THEN coalesce('samples:' || coalesce(e.event, v.event), 'samples') ELSE 'samples' END,
        'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, coalesce(s.weight, 1) /*!, s.trace_id */

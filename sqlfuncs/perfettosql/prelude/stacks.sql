@@ -20,6 +20,12 @@ FROM (SELECT id AS track_id, name AS event, extract_arg(dimension_arg_set_id, 'p
       FROM counter_track WHERE type IN ('perf_cpu_counter', 'perf_global_counter')) AS t
 LEFT JOIN __intrinsic_profiler_session AS p ON p.id = t.session_id;
 
+-- The rows of stack_sample_event. What JFR sampled of threads that did not run is an event of its own.
+CREATE PERFETTO VIEW _own_event AS
+SELECT id, stack_sample_id AS sample_id, period,
+       event || iif(thread_state NOT IN ('STATE_RUNNABLE', 'STATE_DEFAULT'), ':' || thread_state, '') AS event
+FROM stack_sample_event;
+
 -- The events of samples, with their periods. place is their order: as JDK Mission Control does, JFR's samples of running code
 -- come first.
 CREATE PERFETTO VIEW _sample_event AS
@@ -32,10 +38,10 @@ FROM (SELECT v.counter_set_id, e.event, e.session_id, e.unit,
 JOIN dataset_stack_sample AS s ON s.counter_set_id = period.counter_set_id
 WHERE s.source = 'linux.perf'
 UNION ALL
-SELECT stack_sample_id,
+SELECT sample_id,
        CASE WHEN event GLOB '*.CPUTimeSample' THEN -2 WHEN event GLOB '*.ExecutionSample' THEN -1 ELSE min(id) OVER (PARTITION BY event) END,
-       event, iif(event = 'time' OR event GLOB 'cpu-clock*' OR event GLOB 'task-clock*', 'nanoseconds', 'count'), period
-FROM stack_sample_event;
+       event, iif(event = 'time' OR event GLOB 'cpu-clock*' OR event GLOB 'task-clock*' OR event GLOB '*.CPUTimeSample', 'nanoseconds', 'count'), period
+FROM _own_event;
 
 -- What profiles say at callsites, by scope (the file, the profiler or the heap) and metric; place is the order of the metrics, and
 -- is_default the one that the format's own tool shows, if the file has one. Times are in nanoseconds. Samples with events are

@@ -60,6 +60,7 @@ func (t *tokenizer) profileFile() error {
 	if t.samples != nil && !p.DecodeMember("samples", t.samples) {
 		t.in.File.Count(model.StatJSONTokenizerFailure)
 	}
+	p.Complete()
 	key := v8profile.Key{Process: model.None}
 	t.v8.Start(key, p.Start, p.Start)
 	if err := t.v8.Add(key, 0, p); err != nil {

@@ -269,6 +269,12 @@ func (t *tokenizer) fact(name string) error {
 	} else if err != nil {
 		return err
 	}
+	switch name { // members of a .cpuprofile file, if it is one
+	case "endTime", "head", "timestamps":
+		if t.profile.DecodeMember(name, v.Raw) && name != "endTime" && t.profile.Old() && len(t.profile.Nodes) > 1 {
+			return nil
+		}
+	}
 	if t.facts == maxFacts || len(v.Raw) > maxFact {
 		t.unread(name, at)
 		return nil
@@ -278,9 +284,6 @@ func (t *tokenizer) fact(name string) error {
 		if fact, ok := v.Fact(t.in.Store.Strings); ok {
 			t.in.Context.SetMetadata(name, fact)
 		}
-	}
-	if name == "endTime" { // of a .cpuprofile file, if it is one
-		t.profile.End, t.profile.Ends = v.Scaled(3)
 	}
 	if name == "deviceProperties" && v.Kind == jsonlex.Array {
 		t.gpus(v.Raw)

@@ -17,6 +17,11 @@ type Chunk struct {
 	Nodes   []Node
 	Samples []uint32
 	Deltas  []int64 // ns
+
+	// Of files with a head, as Chrome wrote them before version 58. Their times are in seconds, those of samples in µs.
+	old              bool
+	startOld, endOld int64 // ns
+	times            []int64
 }
 
 // Node is a node of the call tree. Either it names its parent, or the parent lists
@@ -46,9 +51,12 @@ func (c *Chunk) DecodeArgs(text []byte) bool {
 // DecodeMember decodes a member of a .cpuprofile file, as Decode does.
 func (c *Chunk) DecodeMember(key string, text []byte) bool {
 	text = append(text[:len(text):len(text)], ' ') // a number needs an end
-	read := c.times
-	if key == "nodes" || key == "samples" {
+	read := c.timing
+	switch key {
+	case "nodes", "samples":
 		read = c.tree
+	case "head":
+		read = func(d *decoder, _ string) error { return c.head(d, 0) }
 	}
 	return decode(text, func(d *decoder) error { return read(d, key) })
 }
@@ -65,25 +73,46 @@ func (c *Chunk) read(d *decoder) error {
 		if string(key) == "cpuProfile" {
 			return d.members(func(key []byte) error { return c.tree(d, string(key)) })
 		}
-		return c.times(d, string(key))
+		return c.timing(d, string(key))
 	})
 }
 
-// times decodes a member of a chunk.
-func (c *Chunk) times(d *decoder, key string) error {
+// Old reports whether a file has a head.
+func (c *Chunk) Old() bool { return c.old }
+
+// Complete gives samples of a file the times between them. Those that have no times are spread evenly, as in Chrome's DevTools.
+func (c *Chunk) Complete() {
+	if c.old {
+		c.Start, c.End = c.startOld, c.endOld
+	}
+	n := len(c.Samples)
+	switch {
+	case len(c.Deltas) > 0 || n == 0:
+	case len(c.times) == n:
+		c.Start = c.times[0]
+		for i, ts := range c.times {
+			c.Deltas = append(c.Deltas, ts-c.times[max(i-1, 0)])
+		}
+	case c.Ends && c.End > c.Start:
+		step := (c.End - c.Start) / int64(n)
+		c.Deltas = append(c.Deltas, 0)
+		for range n - 1 {
+			c.Deltas = append(c.Deltas, step)
+		}
+	}
+}
+
+// timing decodes a member of a chunk.
+func (c *Chunk) timing(d *decoder, key string) error {
 	switch key {
 	case "startTime":
-		return d.time(&c.Start, &c.Starts)
+		return d.time(&c.Start, &c.startOld, &c.Starts)
 	case "endTime":
-		return d.time(&c.End, &c.Ends)
+		return d.time(&c.End, &c.endOld, &c.Ends)
 	case "timeDeltas":
-		c.Deltas = c.Deltas[:0]
-		return d.elements(func() error {
-			v, err := d.Value()
-			ns, _ := v.Scaled(3) // µs, which some writers give with decimals
-			c.Deltas = append(c.Deltas, ns)
-			return err
-		})
+		return d.times(&c.Deltas)
+	case "timestamps":
+		return d.times(&c.times)
 	}
 	return d.skip()
 }
@@ -105,8 +134,40 @@ func (c *Chunk) tree(d *decoder, key string) error {
 	return d.skip()
 }
 
+// maxHead is how deep nodes are read in each other. V8 samples at most 255 frames.
+const maxHead = 1 << 12
+
+// head decodes a node whose children are in it, before which parents are in Nodes.
+func (c *Chunk) head(d *decoder, depth int) error {
+	if c.old = true; depth > maxHead {
+		return d.skip()
+	}
+	at := len(c.Nodes)
+	c.Nodes = append(c.Nodes, Node{})
+	var children []int
+	err := d.members(func(key []byte) error {
+		if string(key) != "children" {
+			return c.Nodes[at].member(d, string(key))
+		}
+		return d.elements(func() error {
+			children = append(children, len(c.Nodes))
+			return c.head(d, depth+1)
+		})
+	})
+	for _, child := range children {
+		if child < len(c.Nodes) {
+			c.Nodes[child].Parent, c.Nodes[child].HasParent = c.Nodes[at].ID, true
+		}
+	}
+	return err
+}
+
 func (n *Node) member(d *decoder, key string) error {
 	switch key {
+	case "functionName", "url": // of a node in a head
+		v, err := d.Value()
+		n.name(key, v)
+		return err
 	case "id":
 		return d.id(&n.ID)
 	case "parent":
@@ -117,18 +178,21 @@ func (n *Node) member(d *decoder, key string) error {
 	case "callFrame":
 		return d.members(func(key []byte) error {
 			v, err := d.Value()
-			if v.Kind == jsonlex.Text {
-				switch string(key) {
-				case "functionName":
-					n.Function = string(v.Raw)
-				case "url":
-					n.URL = string(v.Raw)
-				}
-			}
+			n.name(string(key), v)
 			return err
 		})
 	}
 	return d.skip()
+}
+
+func (n *Node) name(key string, v jsonlex.Value) {
+	switch {
+	case v.Kind != jsonlex.Text:
+	case key == "functionName":
+		n.Function = string(v.Raw)
+	case key == "url":
+		n.URL = string(v.Raw)
+	}
 }
 
 // decoder moves past values that have the wrong type.
@@ -164,12 +228,27 @@ func (d *decoder) integer() (int64, error) {
 	return v.Int, err
 }
 
-func (d *decoder) time(to *int64, found *bool) error {
+// time decodes a time in µs, which an old file has in seconds.
+func (d *decoder) time(to, old *int64, found *bool) error {
 	v, err := d.Value()
 	if ns, ok := v.Scaled(3); ok {
 		*to, *found = ns, true
 	}
+	if ns, ok := v.Scaled(9); ok {
+		*old = ns
+	}
 	return err
+}
+
+// times decodes times in µs, which some writers give with decimals.
+func (d *decoder) times(to *[]int64) error {
+	*to = (*to)[:0]
+	return d.elements(func() error {
+		v, err := d.Value()
+		ns, _ := v.Scaled(3)
+		*to = append(*to, ns)
+		return err
+	})
 }
 
 func (d *decoder) id(to *uint32) error {

@@ -53,7 +53,7 @@ func (d *Dataset) Cut(ctx context.Context, out string, o Options) (*Result, erro
 	}
 	result := &Result{Out: out}
 	for _, m := range manifests {
-		t := Trace{Path: d.Path, Losses: LossesOf(m.Events, m.Stats)}
+		t := Trace{Path: d.Path, Losses: LossesOf(m)}
 		t.describe(m)
 		result.Traces = append(result.Traces, t)
 	}
@@ -75,7 +75,7 @@ func (d *Dataset) Tables() []TableSize {
 // Losses adds up the losses of all traces.
 func (d *Dataset) Losses() (all Losses) {
 	for _, m := range d.Traces {
-		all.Add(LossesOf(m.Events, m.Stats))
+		all.Add(LossesOf(m))
 	}
 	return all
 }

@@ -26,7 +26,10 @@ type Facts struct {
 }
 
 // Losses says what the tables do not have of the trace.
-func (f *Facts) Losses() Losses { return LossesOf(f.Events, f.Stats) }
+func (f *Facts) Losses() Losses {
+	sums := f.Events == 0 && slices.ContainsFunc(f.Tables, func(t TableRows) bool { return t.Name == sumsTable })
+	return lossesOf(f.Events, sums, f.Stats)
+}
 
 // TableRows is the number of rows of a table.
 type TableRows struct {

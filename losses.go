@@ -33,15 +33,23 @@ const muchLost = 0.01
 // maxLossesNamed is the maximum number of counts of one effect in a summary.
 const maxLossesNamed = 8
 
-// LossesOf returns the losses that the stats of a trace with a number of events tell.
-func LossesOf(events int64, stats []export.Stat) Losses {
+// LossesOf returns the losses that the manifest of a trace tells.
+func LossesOf(m *export.Manifest) Losses {
+	sums := m.Events == 0 && slices.ContainsFunc(m.Tables, func(t export.Table) bool { return t.Name == sumsTable && t.Rows > 0 })
+	return lossesOf(m.Events, sums, m.Stats)
+}
+
+// sumsTable has the values of profiles without times, such as folded stacks, whose lines are sums of events and not events.
+const sumsTable = "aggregate_sample"
+
+func lossesOf(events int64, sums bool, stats []export.Stat) Losses {
 	l := Losses{Events: events}
 	for _, s := range stats {
 		if s.Effect == model.NoEffect.String() {
 			continue
 		}
 		l.count(LossCount{s.Name, s.Effect, s.Value, s.Text()})
-		if s.Lost() {
+		if s.Lost() && !sums {
 			l.Lost += s.Value
 		}
 		l.Incomplete = l.Incomplete || s.Name == model.StatIncompleteFile.String() || s.Name == model.StatTruncatedInput.String()

@@ -243,6 +243,16 @@ func TestCompareCommand(t *testing.T) {
 	}
 }
 
+// Instants take no time: only their number differs.
+func TestCompareInstants(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": `[{"ph":"i","name":"tick","pid":1,"tid":1,"ts":1},{"ph":"i","name":"tick","pid":1,"tid":1,"ts":2}]`,
+		"b.json": `[{"ph":"i","name":"tick","pid":1,"tid":1,"ts":1}]`})
+	if got := tpconvert(t, dir, "compare", "a.json", "b.json"); strings.Contains(got.stdout, " ns") || !strings.Contains(got.stdout, "2 → 1") {
+		t.Error(got.stdout)
+	}
+}
+
 // Kernels of GPUs whose names differ only in numbers are different kernels: what one gains does not hide what the other loses.
 func TestCompareKernels(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ const (
 	flowNames   = "SELECT o.name || ' > ' || i.name FROM flow JOIN slice o ON o.id = slice_out JOIN slice i ON i.id = slice_in ORDER BY o.ts"
 	sliceTimes  = "SELECT name || ' ' || ts || ' ' || dur FROM slice ORDER BY ts, id"
 	sliceOwners = "SELECT slice.name || ' ' || pid || ' ' || tid FROM slice JOIN thread_track AS k ON k.id = track_id JOIN thread USING (utid) JOIN process USING (upid) ORDER BY slice.id"
+	selfValues  = "SELECT f.name || ' ' || metric || ' ' || CAST(round(sum(value)) AS INT) FROM _stack_value JOIN stack_profile_callsite AS c ON c.id = callsite_id JOIN _frame_function AS f USING (frame_id) WHERE metric <> 'calls' GROUP BY f.name, metric ORDER BY place, sum(value) DESC, f.name LIMIT 4"
 	messages    = "SELECT count(*) || ' ' || min(ts) FROM android_logs"
 )
 
@@ -66,6 +67,21 @@ var fieldInputs = []struct{ file, sql, want string }{
 	{"tools/strace-one-process.txt", "SELECT count(*) FROM slice", "3"},
 	{"tools/strace-text-with-paren.txt", "SELECT extract_arg(arg_set_id, 'args') || ' = ' || extract_arg(arg_set_id, 'ret') FROM slice LIMIT 1", `3, "x) = 5 y", 20 = 8`},
 	{"tools/modified-utf8.hprof", "SELECT count(*) FROM heap_graph_class WHERE name = '😀Klass'", "1"},
+	{"tools/pyspy-0.4.3.speedscope.json", selfValues, "work time 2930000000\nsmall time 810000000\ntiny time 180000000\nsmall.<locals>.<lambda> time 120000000"},
+	{"tools/pyspy-like.speedscope.json", selfValues, "work time 1370000000\nio time 630000000"},
+	{"tools/pyspy-two-threads.speedscope.json", "SELECT CAST(round(sum(value)) AS INT) FROM _stack_value", "2620000000"},
+	{"tools/epoch.json", "SELECT sum(value) FROM _stack_value", "500000000.000000"},
+	{"tools/frac.json", "SELECT sum(value) FROM _stack_value", "250001.500000"},
+	{"tools/node20-big-deltas.cpuprofile", selfValues, "spin time 892586000\n(idle) time 695096000\nfill time 248557000\nprocessChunkSync time 168147000"},
+	{"tools/long-delta.cpuprofile", selfValues, "slow time 9000000\nfast time 1200000\n(idle) time 200000\nfast samples 3"},
+	{"tools/xdebug-negative.callgrind", selfValues, "{main} Time 1000\nfoo Time 100\nphp::strlen Time 50\n{main} Memory 1000"},
+	{"tools/xdebug-negative.callgrind", "SELECT sum(value) FROM _stack_value WHERE metric = 'Memory'", "1200.000000"},
+	{"tools/diff.folded", selfValues, "rest_init_[k] before 10\nbar_[i] before 3\nrest_init_[k] after 12\nbar_[i] after 1"},
+	{"tools/go-mutex-debug1.txt", "SELECT metric || ' ' || CAST(sum(value) AS INT) FROM _stack_value GROUP BY metric", "contentions 80\ndelay 313180395"},
+	{"tools/threadcreate.txt", "SELECT metric || ' ' || CAST(sum(value) AS INT) FROM _stack_value GROUP BY metric", "threadcreate 4"},
+	{"tools/go-heap-debug1.txt", "SELECT count(DISTINCT name) FROM stack_profile_symbol WHERE name GLOB 'main.alloc*'", "2"},
+	{"tools/jdk25-cpu-time.jfr", "SELECT value FROM stats WHERE name = 'jfr_samples_lost'", "33"},
+	{"tools/jdk25-cpu-time.jfr", "SELECT DISTINCT metric FROM _stack_value WHERE kind = 'samples' ORDER BY place LIMIT 1", "jdk.CPUTimeSample"},
 	{"attacks/otlp_first_resource_empty.pb", "SELECT count(*) FROM slice", "3"},
 	{"attacks/otlp_first_scope_empty.pb", "SELECT count(*) FROM slice", "1"},
 	{"attacks/otlp_resource_66000.pb", "SELECT count(*) FROM slice", "3"},

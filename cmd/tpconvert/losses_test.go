@@ -177,3 +177,19 @@ func TestCopies(t *testing.T) {
 		}
 	}
 }
+
+// Lines of folded stacks are sums and not events, so that a bad one is no share of them.
+func TestLossesOfSums(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.folded": "a;;b 1\n;lead 2\ntrail; 3\n 4\n"})
+	got := tpconvert(t, dir, "a.folded", "out")
+	got.expect(t, exitDone, "")
+	if strings.Contains(got.stdout+got.stderr, "LOST") || !strings.Contains(got.stdout, "Lost: 1 collapsed_stack_parse_errors.") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+	tpconvert(t, dir, "--strict", "a.folded", "strict").expect(t, exitFailure, "")
+	var said struct{ Lost, Events int }
+	if err := json.Unmarshal([]byte(tpconvert(t, dir, "inspect", "--json", "out").stdout), &said); err != nil || said.Lost != 0 || said.Events != 0 {
+		t.Error(said, err)
+	}
+}

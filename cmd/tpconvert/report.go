@@ -145,7 +145,7 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 		return nil, err
 	}
 	if manifests, many, err := export.ReadManifests(input); err == nil && !many {
-		losses := api.LossesOf(manifests[0].Events, manifests[0].Stats)
+		losses := api.LossesOf(manifests[0])
 		options.Alarm = losses.Alarm()
 	}
 	return report.Make(ctx, s, options)

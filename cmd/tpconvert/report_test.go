@@ -483,3 +483,26 @@ func TestReportInBrowser(t *testing.T) {
 		t.Error(got["error"])
 	}
 }
+
+// What takes no time has no duration, and what is on time is not late.
+func TestReportOfInstants(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"instants.json": `[{"ph":"i","name":"tick","pid":1,"tid":1,"ts":1},{"ph":"i","name":"tick","pid":1,"tid":1,"ts":5},
+		{"ph":"X","name":"work","pid":1,"tid":1,"ts":6,"dur":3}]`})
+	if page := visible(reported(t, dir, "instants.json")); strings.Contains(page, "0 ns") || !strings.Contains(page, "tick 2") {
+		t.Error(page)
+	}
+	if page := visible(reported(t, dir, recorded(t, "arrays.hprof"))); strings.Contains(page, " 1 ns") {
+		t.Error(page)
+	}
+	if page := visible(reported(t, dir, recorded(t, "frames.pftrace"))); !strings.Contains(page, "Frames by jank type: None was on time") || strings.Contains(page, "late") {
+		t.Error(page)
+	}
+}
+
+var notVisible = regexp.MustCompile(`(?s)<script.*?</script>|<style.*?</style>|<pre.*?</pre>|<[^>]*>`)
+
+// visible returns the text of a page without its SQL.
+func visible(page string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(notVisible.ReplaceAllString(page, " "))), " ")
+}

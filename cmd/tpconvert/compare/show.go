@@ -70,8 +70,12 @@ func (r *Row) Texts() []string {
 	if r.Kind == kindFrame {
 		unit = "ns" // of each frame
 	}
+	counts := pair(r.Was.Count, r.Is.Count, "")
+	if r.Kind == kindSlice && r.Was.Total == 0 && r.Is.Total == 0 { // instants take no time
+		return []string{r.Kind, r.Name, where, "", "", "", "", "", "", counts, "", ""}
+	}
 	return []string{r.Kind, r.Name, where, r.Measure, count.Quantity(r.Before, r.Unit), count.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
-		pair(r.Was.Count, r.Is.Count, ""), pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit)}
+		counts, pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit)}
 }
 
 // pair shows a value before and after.

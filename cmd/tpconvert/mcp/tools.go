@@ -150,7 +150,7 @@ func (s *Server) describe(_ context.Context, t *trace, a *answer) error {
 	if text := strings.Join(slices.DeleteFunc(machine, func(s string) bool { return s == "" }), " "); text != "" {
 		a.line("machine: %s", text)
 	}
-	losses := tpconvert.LossesOf(m.Events, m.Stats)
+	losses := tpconvert.LossesOf(m)
 	if text := losses.Alarm(); text != "" {
 		a.line("WARNING: %s", text)
 	}

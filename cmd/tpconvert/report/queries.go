@@ -83,7 +83,7 @@ ORDER BY lane, bucket`
 
 const longest = `
 SELECT s.name, s.dur, s.ts, t.name AS thread_name, p.name AS process_name, s.category
-FROM (SELECT * FROM slice WHERE dur >= 0 ORDER BY dur DESC, id LIMIT 20) AS s
+FROM (SELECT * FROM slice WHERE dur > 0 ORDER BY dur DESC, id LIMIT 20) AS s
 LEFT JOIN thread_track AS k ON k.id = s.track_id LEFT JOIN thread AS t USING (utid)
 LEFT JOIN process_track AS o ON o.id = s.track_id LEFT JOIN process AS p ON p.upid = coalesce(t.upid, o.upid)
 ORDER BY s.dur DESC, s.id`

@@ -261,6 +261,9 @@ func (m *maker) table(ctx context.Context, q query) (Figure, error) {
 		}
 		for r, v := range rows {
 			c := m.cell(v[i], unit)
+			if unit == "ns" && instant(q, names, v) { // takes no time
+				c.Text = ""
+			}
 			column.Number = column.Number || c.Sort != ""
 			if share := 100 * session.Float(v[i]) / greatest; name == q.bar && share > 0 {
 				c.Share = share
@@ -280,6 +283,20 @@ func (m *maker) table(ctx context.Context, q query) (Figure, error) {
 		t.Columns = append(t.Columns, column)
 	}
 	return Figure{Title: q.title, SQL: strings.TrimSpace(q.sql), Table: t}, nil
+}
+
+// instant reports whether all durations of a row are 0.
+func instant(q query, names []string, values []any) bool {
+	found := false
+	for i, name := range names {
+		if q.unit(name) == "ns" {
+			if session.Float(values[i]) != 0 {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // shows reports whether the cell is not empty.

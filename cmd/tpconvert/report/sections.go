@@ -35,7 +35,7 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 	}
 	m.page.Title = cmp.Or(known("name"), m.page.Title)
 	m.page.Summary = known("format") + ", " + known("bytes")
-	if m.page.data.Dur > 0 { // a profile may have no times
+	if m.page.data.Dur > 1 { // a profile may have no times, and a dump only one
 		m.page.Summary += ", " + count.Quantity(float64(m.page.data.Dur), "ns")
 	}
 	t := &Table{Columns: []Column{{Name: "fact"}, {Name: "value"}}}
@@ -123,7 +123,7 @@ func specQueries(names ...string) (all []query, err error) {
 // titles are those of the tables of specs.
 var titles = map[string]string{
 	"slices": "Slices by name, those that take longest and those that come most often", "cpu_by_thread": "CPU time by thread", "cpu_by_core": "CPU time by core",
-	"memory": "Memory of processes", "frames": "Frames by what made them late", "startup": "Starts of apps", "binder": "Binder calls",
+	"memory": "Memory of processes", "frames": "Frames by jank type: None was on time", "startup": "Starts of apps", "binder": "Binder calls",
 	"io": "Uninterruptible sleep", "gc": "Garbage collections", "gpu_kernels": "Kernels and copies", "gpu_devices": "Devices", "gpu_streams": "Streams",
 	"gpu_copies": "Copies", "gpu_launches": "Delays of launches", "gpu_collectives": "Communication", "gpu_steps": "Steps", "gpu_critical_path": "What steps took their time for",
 	"gpu_critical_work": "Work and calls on the critical paths of steps", "gpu_memory": "Memory of PyTorch's allocator",

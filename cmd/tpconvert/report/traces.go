@@ -47,7 +47,7 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 		if at := trace.StartUnix; at != nil {
 			start = Cell{Text: time.Unix(0, *at).UTC().Format(time.DateTime), Sort: fmt.Sprint(*at)}
 		}
-		if ns := duration(trace); ns > 0 {
+		if ns := duration(trace); ns > 1 {
 			dur = m.cell(ns, "ns")
 			dur.Share = 100 * float64(ns) / float64(longest)
 		}

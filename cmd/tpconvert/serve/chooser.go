@@ -105,7 +105,7 @@ func (c *chooser) page(ctx context.Context) (*report.Page, error) {
 			alarm = failed.Error()
 		}
 	}
-	lost := func(m *export.Manifest) int64 { return api.LossesOf(m.Events, m.Stats).Lost }
+	lost := func(m *export.Manifest) int64 { return api.LossesOf(m).Lost }
 	page := report.Traces(c.input, openPath, manifests, computed, lost, terminal.Printable)
 	if missing > 0 {
 		page.Summary += fmt.Sprintf("; the metrics of %d are not yet computed, reload the page for them", missing)

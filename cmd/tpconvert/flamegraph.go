@@ -72,10 +72,12 @@ are thousandths of its unit, such as count/1000; NAME.folded has decimals.
 INPUT may have several profiles. Each has a scope (its file, profiler or heap)
 and one or more metrics, such as samples and cpu. Without --scope the most
 useful profile is shown, samples if there are some, and a warning names the others.
-Several of one file that measure the same, such as its threads, are added up. Samples of Linux perf
-have two metrics for each event: its name, such as cycles, weights each sample by
-its period, as perf report does; samples, or samples:cycles if there are several
-events, counts them. Samples in Perfetto's traces can only be counted.
+Several of one file that measure the same, such as its threads, are added up.
+
+Samples of Linux perf have two metrics for each event: its name, such as cycles,
+weights each sample by its period, as perf report does; samples, or samples:cycles
+if there are several events, counts them. Samples in Perfetto's traces can only be
+counted.
 
 If there is no profile, or with --slices, the stacks of slices are shown, by
 their self time. Slices that did not end are left out.

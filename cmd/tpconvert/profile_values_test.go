@@ -4,12 +4,16 @@ package main
 
 import (
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 )
 
 // profileFiles are profiles of formats that have sums or events, with the metric that is shown and its total, as counted by hand
@@ -122,5 +126,88 @@ func TestProfileValues(t *testing.T) {
 	one := tpconvert(t, dir, "flamegraph", "--top", "--scope", "t 2", "seconds.speedscope.json")
 	if one.expect(t, exitDone, ""); !strings.Contains(one.stdout, "500ms total") {
 		t.Errorf("--scope: %s", one.stdout)
+	}
+}
+
+// TestRecordedProfiles checks that what flamegraph writes of recordings adds up to the rows of the metric that it says it shows.
+func TestRecordedProfiles(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"sums.jfr": string(content(t, recorded(t, "java.jfr.gz")))})
+	for _, c := range []struct{ file, metric, own string }{
+		{recorded(t, "go_cpu.pb.gz"), "cpu", "cpu"},
+		{recorded(t, "go_heap.pb.gz"), "inuse_space", "inuse_space"},
+		{recorded(t, "go_mutex.pb.gz"), "delay", "delay"},
+		{recorded(t, "go_block.pb.gz"), "delay", "delay"},
+		{recorded(t, "go_goroutine.pb.gz"), "goroutine", "goroutine"},
+		{recorded(t, "perf.data"), "cpu-clock", "cpu-clock"},
+		{recorded(t, "perf.script"), "cpu-clock", "cpu-clock"},
+		{recorded(t, "node.cpuprofile"), "time", "time"},
+		{recorded(t, "node_cpu_profiler.json"), "time", "time"},
+		{"sums.jfr", "samples", "samples:jdk.ExecutionSample"},
+	} {
+		out := filepath.Join(dir, filepath.Base(c.file))
+		tpconvert(t, dir, "flamegraph", "-o", out+".pb.gz", c.file).expect(t, exitDone, "")
+		tpconvert(t, dir, "flamegraph", "-o", out+".folded", c.file).expect(t, exitDone, "")
+		p := parsed(t, out+".pb.gz")
+		shown := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == p.DefaultSampleType })
+		sum := int64(0)
+		for _, s := range p.Sample {
+			sum += s.Value[shown]
+		}
+		folded := 0.0
+		text, err := os.ReadFile(out + ".folded")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			folded += number(t, strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]))
+		}
+		rows := tpconvert(t, dir, "-q", "query", "--perfetto", "--format", "csv", c.file, "SELECT CAST(sum(value) AS INT) AS v FROM _stack_value WHERE metric = '"+c.own+"'")
+		if want := rows.stdout; p.DefaultSampleType != c.metric || want != fmt.Sprintf("\"v\"\n%d\n", sum) || folded != float64(sum) {
+			t.Errorf("%s: %d and %f of %s, want %s of %s; %s", c.file, sum, folded, p.DefaultSampleType, want, c.metric, rows.stderr)
+		}
+	}
+}
+
+// TestFieldProfiles shows inputs like those of users: the measure and values are those of the tools of their formats.
+func TestFieldProfiles(t *testing.T) {
+	t.Parallel()
+	conformance := os.Getenv("CONFORMANCE")
+	field, err := filepath.Abs(filepath.Join(conformance, "..", "field", "tools"))
+	if err == nil {
+		_, err = os.Stat(field)
+	}
+	if conformance == "" || err != nil {
+		t.Skip("!!! NOT RUN: CONFORMANCE names no folder beside which there are inputs of users")
+	}
+	dir := t.TempDir()
+	for file, want := range map[string][]string{
+		"pyspy-0.4.3.speedscope.json":       {"Type: time\n", "of 4260ms total", "2930ms 68.78% 68.78%     2930ms 68.78%  work"},
+		"pyspy-like.speedscope.json":        {"of 2000ms total", "1370ms 68.50% 68.50%     1370ms 68.50%  work"},
+		"pyspy-two-threads.speedscope.json": {"of 2.62s total"},
+		"epoch.json":                        {"of 500ms total"},
+		"frac.json":                         {"of 250us total"},
+		"mixed.json":                        {"of 300B total"},
+		"node20-big-deltas.cpuprofile":      {"892.59ms 43.61% 43.61%   892.59ms 43.61%  spin", "695.10ms 33.96%", "248.56ms 12.14%"},
+		"long-delta.cpuprofile":             {"86.54% 86.54%", "slow"},
+		"xdebug-negative.callgrind":         {"Type: Time\n", "of 1150ns total"},
+		"diff.folded":                       {"Type: after\n", "of 13 total", "12 92.31%"},
+		"go-mutex-debug1.txt":               {"Type: delay\n", "of 313.18ms total", "sync.(*Mutex).Unlock"},
+		"go-heap-debug1.txt":                {"Type: inuse_space\n", "of 48895.33kB total", "45002.41kB 92.04% 92.04% 45002.41kB 92.04%  main.allocBig"},
+		"threadcreate.txt":                  {"Type: threadcreate\n", "of 4 total"},
+		"jdk25-cpu-time.jfr":                {"Type: jdk.CPUTimeSample\n", "of 435ms total"},
+		"empty.folded":                      {"of 6 total"},
+	} {
+		got := tpconvert(t, dir, "flamegraph", "--top", filepath.Join(field, file))
+		got.expect(t, exitDone, "")
+		for _, w := range want {
+			if !strings.Contains(got.stdout, w) {
+				t.Errorf("%s: no %q in\n%s%s", file, w, got.stdout, got.stderr)
+			}
+		}
+	}
+	difference := tpconvert(t, dir, "flamegraph", "--top", "--base", filepath.Join(field, "pyspy-like.speedscope.json"), filepath.Join(field, "pyspy-two-threads.speedscope.json"))
+	if difference.expect(t, exitDone, ""); !strings.Contains(difference.stdout, "-0.12s  6.00% 24.00%     -0.12s  6.00%  work") {
+		t.Error(difference.stdout)
 	}
 }

@@ -57,8 +57,8 @@ func TestGo(t *testing.T) {
 	tables.Want(t, "stack_profile_symbol", "name|source_file|line_number", "sync.(*Mutex).Unlock|/go/mutex.go|65", "main.inlined|gh/main.go|9",
 		"main.contend.func1|gh/main.go|10", "runtime.unlock|/go/lock.go|261")
 	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|79", "1|3.13177999e+08", "0|1", "1|2396")
-	// The function of the runtime that allocates has no name, and is left out.
-	heap := "heap profile: 1: 8 [1: 8] @ heap/1\n1: 8 [1: 8] @ 0x47c5f3 0x4da045\n#\t0x4da044\tmain.allocSmall+0xa4\tgh/main.go:7\n\n"
+	// The functions of the runtime at both ends have no comments, and are left out.
+	heap := "heap profile: 1: 8 [1: 8] @ heap/1\n1: 8 [1: 8] @ 0x47c5f3 0x4da045 0x4844a1\n#\t0x4da044\tmain.allocSmall+0xa4\tgh/main.go:7\n\n"
 	tables = ingesttest.MustRead(t, "heap.txt", []byte(heap))
 	tables.Want(t, "stack_profile_symbol", "name", "main.allocSmall")
 	tables.Want(t, "stack_profile_callsite", "depth", "0")

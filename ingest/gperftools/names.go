@@ -21,18 +21,23 @@ type place struct {
 //
 // Lines with one address are functions inlined into each other, innermost first.
 func name(p *profile.Profile, text []byte) {
-	places := map[uint64][]place{}
+	places := map[uint64][]place{} // of addresses with comments
+	named := false
 	var last uint64
 	for line := range bytes.Lines(text) {
 		address, at, ok := comment(string(line))
-		if ok && (address == last || places[address] == nil) && !slices.Contains(places[address], at) {
-			places[address] = append(places[address], at)
+		known, commented := places[address]
+		switch {
+		case !ok:
+			address = 0
+		case at.function == "" && !commented:
+			places[address] = nil
+		case at.function != "" && (address == last || len(known) == 0) && !slices.Contains(known, at):
+			places[address], named = append(known, at), true
 		}
-		if last = 0; ok {
-			last = address
-		}
+		last = address
 	}
-	if len(places) == 0 {
+	if !named {
 		return
 	}
 	functions := map[place]*profile.Function{}
@@ -47,21 +52,33 @@ func name(p *profile.Profile, text []byte) {
 			l.Line = append(l.Line, profile.Line{Function: f, Line: at.line})
 		}
 	}
-	// Go leaves out the functions of its runtime that allocate, as pprof does.
+	// Go has no comments for functions of its runtime at the ends: those that allocate, and runtime.goexit.
+	hidden := func(l *profile.Location) bool {
+		_, commented := places[l.Address]
+		return !commented
+	}
 	for _, s := range p.Sample {
-		if named := slices.IndexFunc(s.Location, func(l *profile.Location) bool { return len(l.Line) > 0 }); named > 0 {
-			s.Location = s.Location[named:]
+		first := slices.IndexFunc(s.Location, func(l *profile.Location) bool { return !hidden(l) })
+		if first < 0 {
+			continue
+		}
+		s.Location = s.Location[first:]
+		for hidden(s.Location[len(s.Location)-1]) {
+			s.Location = s.Location[:len(s.Location)-1]
 		}
 	}
 }
 
-// comment reads a comment.
+// comment reads a comment. A function that Go does not know has no name.
 func comment(line string) (address uint64, at place, ok bool) {
 	words := strings.FieldsFunc(line, func(c rune) bool { return c == '\t' || c == '\n' || c == '\r' })
-	if len(words) != 4 || words[0] != "#" {
+	if len(words) != 2 && len(words) != 4 || words[0] != "#" {
 		return 0, at, false
 	}
 	address, err := strconv.ParseUint(words[1], 0, 64)
+	if len(words) == 2 {
+		return address, at, err == nil
+	}
 	function := strings.LastIndex(words[2], "+0x")
 	colon := strings.LastIndexByte(words[3], ':')
 	if err != nil || function < 0 || colon < 0 {

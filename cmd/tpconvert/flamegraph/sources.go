@@ -25,6 +25,7 @@ type source struct {
 	kind, scope string
 	metrics     []profile.ValueType
 	usual       string  // metric to show first
+	own         bool    // it is the one that the tool of the format shows
 	places      []int64 // of the metrics
 	fractions   []bool  // by metric: there are values that are not whole, and the unit is not one of time
 }
@@ -58,29 +59,13 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	if len(all) == 0 && r.Scope == "" {
 		return bySlices, []string{bySlices.scope}, r.chooseMetric(bySlices)
 	}
-	var found []*source
-	for _, s := range all {
-		matches, err := path.Match(r.Scope, s.scope)
-		if err != nil {
-			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %w", r.Scope, err)}
-		}
-		if r.Scope == "" && s.kind == all[0].kind || r.Scope == s.scope || matches {
-			found = append(found, s)
-		}
-	}
-	switch {
-	case len(found) == 0:
-		return nil, nil, SelectionError{fmt.Errorf("%s has no profile %s, only %s", r.Name, r.Scope, scopesOf(all))}
-	case r.Scope == "" && len(found) > 1 && r.oneFile(ctx) && alike(found):
-		r.Warn(fmt.Sprintf("showing the sum of %d profiles of one file; --scope selects one: %s", len(found), scopesOf(found)))
-	case r.Scope == "" && len(found) > 1:
-		return nil, nil, SelectionError{fmt.Errorf("%s has several profiles: name one with --scope, or several with a pattern: %s", r.Name, scopesOf(found))}
-	case r.Scope == "" && len(all) > 1:
-		r.Warn(fmt.Sprintf("showing %s; --scope selects another: %s", found[0].scope, scopesOf(all[1:])))
+	found, err := r.selected(ctx, all)
+	if err != nil {
+		return nil, nil, err
 	}
 	chosen = found[0]
 	for _, s := range found {
-		if !alike([]*source{s, chosen}) {
+		if !s.like(chosen) {
 			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %s and %s do not measure the same thing", r.Scope, chosen.scope, s.scope)}
 		}
 		for i, fraction := range s.fractions {
@@ -91,16 +76,53 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	return chosen, scopes, r.chooseMetric(chosen)
 }
 
-// alike reports whether profiles measure the same.
-func alike(all []*source) bool {
-	return !slices.ContainsFunc(all, func(s *source) bool { return s.kind != all[0].kind || !slices.Equal(s.metrics, all[0].metrics) })
+// selected returns the profiles that --scope names. Without it, they are the first one and those of the same file that measure the
+// same, such as other threads, and a warning names all others.
+func (r *reader) selected(ctx context.Context, all []*source) (found []*source, err error) {
+	if r.Scope == "" {
+		return r.usual(ctx, all)
+	}
+	for _, s := range all {
+		matches, err := path.Match(r.Scope, s.scope)
+		if err != nil {
+			return nil, SelectionError{fmt.Errorf("--scope %s: %w", r.Scope, err)}
+		}
+		if r.Scope == s.scope || matches {
+			found = append(found, s)
+		}
+	}
+	if len(found) == 0 {
+		return nil, SelectionError{fmt.Errorf("%s has no profile %s, only %s", r.Name, r.Scope, scopesOf(all))}
+	}
+	return found, nil
 }
 
-// oneFile reports whether each trace is one file, so that its profiles are parts of it, such as threads.
-func (r *reader) oneFile(ctx context.Context) bool {
-	files, err := r.texts(ctx, "SELECT 'several' FROM trace_file AS f WHERE NOT coalesce(is_container, false) AND "+r.inTrace("f")+
-		" GROUP BY "+r.traceOf("f")+" HAVING count(*) > 1 LIMIT 1")
-	return err == nil && len(files) == 0
+// usual returns the profiles to show without --scope.
+func (r *reader) usual(ctx context.Context, all []*source) (found []*source, err error) {
+	first := all[0]
+	similar := slices.DeleteFunc(slices.Clone(all), func(s *source) bool { return s.kind != first.kind })
+	found = slices.DeleteFunc(slices.Clone(similar), func(s *source) bool { return s != first && !(s.like(first) && first.own && s.own) })
+	var files, most int // in all, and of a trace
+	err = r.each(ctx, "SELECT coalesce(sum(n), 0)::BIGINT, coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM trace_file AS f WHERE NOT coalesce(is_container, false) AND "+
+		r.inTrace("f")+" GROUP BY "+r.traceOf("f")+")", nil, []any{&files, &most}, func() error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	if len(similar) > 1 && files > 1 && (most > 1 || len(found) < len(similar)) {
+		return nil, SelectionError{fmt.Errorf("%s has several profiles: name one with --scope, or several with a pattern: %s", r.Name, scopesOf(similar))}
+	}
+	if len(found) > 1 {
+		r.Warn(fmt.Sprintf("showing the sum of %d profiles of one file; --scope selects one: %s", len(found), scopesOf(found)))
+	}
+	if others := slices.DeleteFunc(slices.Clone(all), func(s *source) bool { return slices.Contains(found, s) }); len(others) > 0 {
+		r.Warn(fmt.Sprintf("showing %s; --scope selects another: %s", scopesOf(found), scopesOf(others)))
+	}
+	return found, nil
+}
+
+// like reports whether the profile measures the same as another.
+func (s *source) like(other *source) bool {
+	return s.kind == other.kind && slices.Equal(s.metrics, other.metrics)
 }
 
 // chooseMetric checks the selected metric, or selects the usual one. If only one can be shown, it drops the others.
@@ -152,7 +174,7 @@ func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 		at := slices.IndexFunc(all, func(s *source) bool { return s.kind == m.Kind && s.scope == m.Scope })
 		if at < 0 {
 			at = len(all)
-			all = append(all, &source{kind: m.Kind, scope: m.Scope, usual: m.Metric})
+			all = append(all, &source{kind: m.Kind, scope: m.Scope, usual: m.Metric, own: m.Own})
 		}
 		s := all[at]
 		s.metrics = append(s.metrics, profile.ValueType{Type: m.Metric, Unit: m.Unit})

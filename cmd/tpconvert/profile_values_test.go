@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
 // profileFiles are profiles of formats that have sums or events, with the metric that is shown and its total, as counted by hand
@@ -165,6 +168,56 @@ func TestRecordedProfiles(t *testing.T) {
 		rows := tpconvert(t, dir, "-q", "query", "--perfetto", "--format", "csv", c.file, "SELECT CAST(sum(value) AS INT) AS v FROM _stack_value WHERE metric = '"+c.own+"'")
 		if want := rows.stdout; p.DefaultSampleType != c.metric || want != fmt.Sprintf("\"v\"\n%d\n", sum) || folded != float64(sum) {
 			t.Errorf("%s: %d and %f of %s, want %s of %s; %s", c.file, sum, folded, p.DefaultSampleType, want, c.metric, rows.stderr)
+		}
+	}
+}
+
+// TestProfilesOfCases checks that all metrics of all profiles in the cases have the sums of their rows.
+func TestProfilesOfCases(t *testing.T) {
+	t.Parallel()
+	shown := map[string]int{} // profiles by folder
+	for _, of := range []string{"collapsed", "gecko", "instruments", "nsys", "perfdata", "perfetto", "perfscript", "pprof", "simpleperf", "v8"} {
+		cases, err := filepath.Glob(filepath.Join("..", "..", "testdata", "cases", of, "*.txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range cases {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !regexp.MustCompile("(?m)^-- .*(stack_sample|aggregate_sample|heap_profile_allocation)").Match(text) {
+				continue
+			}
+			name, data, err := tracecase.Trace(&txtar.Parse(text).Files[0])
+			if err != nil {
+				t.Fatal(file, err)
+			}
+			dir := folder(t, map[string]string{name: string(data)})
+			tpconvert(t, dir, "-q", name, "out")
+			lines, err := csv.NewReader(strings.NewReader(rowsOf(t, dir, "out", "SELECT scope, metric, sum(value), count(*) FILTER (WHERE value <> round(value)) FROM _stack_value GROUP BY ALL HAVING sum(abs(value)) > 0"))).ReadAll()
+			if err != nil {
+				t.Fatal(file, err)
+			}
+			for _, line := range lines[1:] {
+				scope, metric, want, parts := line[0], line[1], number(t, line[2]), number(t, line[3])
+				tpconvert(t, dir, "flamegraph", "-f", "-o", "x.pb.gz", "--scope", scope, "--metric", metric, "out").expect(t, exitDone, "")
+				p := parsed(t, filepath.Join(dir, "x.pb.gz"))
+				at := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == metric })
+				sum, scale := 0.0, 1.0
+				if strings.HasSuffix(p.SampleType[at].Unit, "/1000") {
+					scale = 1000
+				}
+				for _, s := range p.Sample {
+					sum += float64(s.Value[at]) / scale
+				}
+				if shown[of]++; math.Abs(sum-want) > parts/scale/2 {
+					t.Errorf("%s: %s of %s is %f, want %f", file, metric, scope, sum, want)
+				}
+			}
+		}
+		if shown[of] == 0 {
+			t.Errorf("no profile of %s", of)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestRecordedProfiles(t *testing.T) {
 func TestProfilesOfCases(t *testing.T) {
 	t.Parallel()
 	shown := map[string]int{} // profiles by folder
-	for _, of := range []string{"collapsed", "gecko", "instruments", "nsys", "perfdata", "perfetto", "perfscript", "pprof", "simpleperf", "v8"} {
+	for _, of := range []string{"collapsed", "gecko", "instruments", "jfr", "nsys", "perfdata", "perfetto", "perfscript", "pprof", "simpleperf", "v8"} {
 		cases, err := filepath.Glob(filepath.Join("..", "..", "testdata", "cases", of, "*.txtar"))
 		if err != nil {
 			t.Fatal(err)
@@ -218,6 +218,26 @@ func TestProfilesOfCases(t *testing.T) {
 		}
 		if shown[of] == 0 {
 			t.Errorf("no profile of %s", of)
+		}
+	}
+}
+
+// A thread that sleeps is not in a flame graph of CPU.
+func TestStatesOfSamples(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "cases", "jfr", "states.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, data, err := tracecase.Trace(&txtar.Parse(text).Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{name: string(data)})
+	for args, want := range map[string]string{"": "Main.work 2\n", "--metric samples:jdk.ExecutionSample:STATE_SLEEPING ": "Main.sleep 1\n"} {
+		tpconvert(t, dir, append([]string{"flamegraph", "-f", "-o", "x.folded"}, strings.Fields(args+name)...)...).expect(t, exitDone, "")
+		if got, err := os.ReadFile(filepath.Join(dir, "x.folded")); err != nil || string(got) != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}
 }

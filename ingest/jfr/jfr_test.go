@@ -643,6 +643,8 @@ func TestUnits(t *testing.T) {
 		"jdk.ExecutionSample|NULL|STATE_SLEEPING")
 }
 
+func TestCases(t *testing.T) { ingesttest.Cases(t, "jfr/*") }
+
 func TestSmall(t *testing.T) {
 	tables := ingesttest.MustRead(t, "small.jfr", small())
 	tables.Want(t, "stack_sample", "ts|callsite_id|unwind_error", "1000001000|1|stackTrace.truncated")

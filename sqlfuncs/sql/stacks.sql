@@ -83,10 +83,10 @@ LEFT JOIN (VALUES ('s', 1e9), ('sec', 1e9), ('second', 1e9), ('seconds', 1e9), (
                   ('us', 1e3), ('microsecond', 1e3), ('microseconds', 1e3), ('ns', 1), ('nanosecond', 1), ('nanoseconds', 1)) AS u(unit, ns)
     ON u.unit = p.sample_type_unit;
 
--- _own_event has the rows of stack_sample_event. What JFR sampled of threads that did not run is an event of its own.
+-- _own_event has the rows of stack_sample_event. JFR's execution samples of threads that did not run are an event of their own.
 CREATE OR REPLACE VIEW _own_event AS
 SELECT id, stack_sample_id AS sample_id, period,
-       event || CASE WHEN thread_state NOT IN ('STATE_RUNNABLE', 'STATE_DEFAULT') THEN ':' || thread_state ELSE '' END AS event /*!, trace_id */
+       event || CASE WHEN event LIKE '%.ExecutionSample' AND thread_state NOT IN ('STATE_RUNNABLE', 'STATE_DEFAULT') THEN ':' || thread_state ELSE '' END AS event /*!, trace_id */
 FROM stack_sample_event;
 
 -- _sample_event has the events of the samples of Linux perf, perf script, simpleperf, JFR and V8, with their periods. place is

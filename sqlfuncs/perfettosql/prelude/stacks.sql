@@ -20,10 +20,10 @@ FROM (SELECT id AS track_id, name AS event, extract_arg(dimension_arg_set_id, 'p
       FROM counter_track WHERE type IN ('perf_cpu_counter', 'perf_global_counter')) AS t
 LEFT JOIN __intrinsic_profiler_session AS p ON p.id = t.session_id;
 
--- The rows of stack_sample_event. What JFR sampled of threads that did not run is an event of its own.
+-- The rows of stack_sample_event. JFR's execution samples of threads that did not run are an event of their own.
 CREATE PERFETTO VIEW _own_event AS
 SELECT id, stack_sample_id AS sample_id, period,
-       event || iif(thread_state NOT IN ('STATE_RUNNABLE', 'STATE_DEFAULT'), ':' || thread_state, '') AS event
+       event || iif(event GLOB '*.ExecutionSample' AND thread_state NOT IN ('STATE_RUNNABLE', 'STATE_DEFAULT'), ':' || thread_state, '') AS event
 FROM stack_sample_event;
 
 -- The events of samples, with their periods. place is their order: as JDK Mission Control does, JFR's samples of running code

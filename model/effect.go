@@ -64,7 +64,7 @@ var effects = merge(map[Effect][]Stat{
 		StatNamespacedThreadMissingProcess, StatNetworkTraceInternErrors, StatPackagesListHasParseErrors,
 		StatPackagesListHasReadErrors, StatPerfNoTscData, StatPerfSamplesCPUModeUnknown, StatPprofParseErrors,
 		StatPreviousPacketDroppedMissingSequenceID, StatProcessTrackerErrors, StatR8MappingParseErrors,
-		StatSimpleperfMissingFileMapping, StatSPENoTimestamp, StatStackprofileEmptyCallstack,
+		StatSimpleperfMissingFileMapping, StatSPENoTimestamp, StatSpanInvalidEnd, StatStackprofileEmptyCallstack,
 		StatStackprofileInvalidCallstackID, StatStackprofileInvalidFrameID, StatStackprofileInvalidMappingID,
 		StatStackprofileInvalidStringID, StatTaskStateInvalid, StatTracePacketDefaultsMissingSequenceID,
 		StatTracedBufPatchesFailed, StatTrackDescriptorConflictingReservation, StatTrackDescriptorDefaultTrackWithParent,

@@ -161,6 +161,18 @@ func TestSamples(t *testing.T) {
 	})
 }
 
+// A span that ends before it starts keeps its row and tags.
+func TestNegativeDuration(t *testing.T) {
+	text := `{"data":[{"traceID":"000000000000000a","spans":[{"traceID":"000000000000000a","spanID":"0000000000000001","operationName":"a","startTime":1000,"duration":-200,
+		"tags":[{"key":"k","type":"string","value":"v"}],"processID":"p1"}],"processes":{"p1":{"serviceName":"s"}}}]}`
+	tables := ingesttest.MustRead(t, "trace.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur|name", "1000000|0|a")
+	tables.Want(t, "stats", "name|value|effect", "span_invalid_end|1|damaged")
+	if args := tables.Rows("args", "key", "int_value", "string_value"); !slices.Contains(args, "end_time_unix_nano|800000|NULL") || !slices.Contains(args, "attributes.k|NULL|v") {
+		t.Errorf("args %q", args)
+	}
+}
+
 func FuzzJaeger(f *testing.F) {
 	ingesttest.Fuzz(f, "jaeger", []byte(trace))
 }

@@ -123,6 +123,27 @@ func check(t *testing.T, tables *ingesttest.Tables) {
 	tables.Want(t, "stats", "name|value", "span_reference_missing|1", "span_parts_dropped|2")
 }
 
+// A span that ends before it starts, or too late, keeps its row, its attributes and what is inside of it. One without a start is lost.
+func TestInvalidTimes(t *testing.T) {
+	text := `{"resourceSpans":[{"scopeSpans":[{"spans":[
+		{"traceId":"000102030405060708090a0b0c0d0e0f","spanId":"0000000000000001","name":"back","startTimeUnixNano":"1000","endTimeUnixNano":"400",
+			"attributes":[{"key":"k","value":{"stringValue":"v"}}]},
+		{"traceId":"000102030405060708090a0b0c0d0e0f","spanId":"0000000000000002","parentSpanId":"0000000000000001","name":"child","startTimeUnixNano":"1100","endTimeUnixNano":"1200"},
+		{"traceId":"000102030405060708090a0b0c0d0e0f","spanId":"0000000000000003","name":"late","startTimeUnixNano":"1300","endTimeUnixNano":"18446744073709551615"},
+		{"traceId":"000102030405060708090a0b0c0d0e0f","spanId":"0000000000000004","parentSpanId":"0000000000000004","name":"itself","startTimeUnixNano":"1400","endTimeUnixNano":"1500"},
+		{"traceId":"000102030405060708090a0b0c0d0e0f","spanId":"0000000000000005","name":"none","endTimeUnixNano":"1500"}]}]}]}`
+	tables := ingesttest.MustRead(t, "trace.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur|name", "1000|0|back", "1100|100|child", "1300|0|late", "1400|100|itself")
+	tables.Want(t, "flow", "slice_out|slice_in", "0|1")
+	tables.Want(t, "stats", "name|value|effect", "span_parse_errors|1|lost", "span_invalid_end|2|damaged")
+	if rows := tables.Rows("import_log", "name", "byte_offset"); len(rows) != 3 || strings.HasSuffix(rows[0], "|0") {
+		t.Errorf("import_log %q", rows)
+	}
+	if args := tables.Rows("args", "key", "int_value", "string_value"); !slices.Contains(args, "end_time_unix_nano|400|NULL") || !slices.Contains(args, "attributes.k|NULL|v") {
+		t.Errorf("args %q", args)
+	}
+}
+
 // messages are OpenTelemetry's, each with its fields: number, name, type, and + if it is repeated.
 var messages = map[string]string{
 	"TracesData":    "1 resource_spans ResourceSpans+",

@@ -57,6 +57,7 @@ type reader struct {
 
 func read(in *format.Input) error {
 	r := &reader{JSON: spans.NewJSON(in, in), services: map[string]int{}}
+	r.Spans.SharedIDs = true
 	r.scope = r.Spans.Scope(nil)
 	return r.Run(sniff, r.list)
 }
@@ -85,8 +86,10 @@ func (r *reader) span() error {
 	if err != nil || m == nil {
 		return err
 	}
-	r.Fixed64(spans.SpanStart, r.start)
-	r.Fixed64(spans.SpanEnd, r.start+r.dur)
+	if r.start != 0 {
+		r.Fixed64(spans.SpanStart, r.start)
+		r.Fixed64(spans.SpanEnd, r.start+r.dur)
+	}
 	service, ok := r.services[r.service]
 	if !ok {
 		var m spans.Message
@@ -120,6 +123,9 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 		}
 	case "timestamp":
 		r.start = r.Micros(v)
+		if int64(r.start) < 0 { // as Zipkin reads it, there is none
+			r.start = 0
+		}
 	case "duration":
 		r.dur = r.Micros(v)
 	case "shared":

@@ -47,6 +47,59 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// A part without a time, as Zipkin's collector takes it, adds to the half of its service, or of any if it names none. One that no
+// span takes is lost. Events have their own times.
+func TestParts(t *testing.T) {
+	text := `[
+		{"traceId":"000000000000000a","id":"2","name":"post","localEndpoint":{"serviceName":"api"},"tags":{"a":"1","b":"2"},"annotations":[{"timestamp":1250,"value":"wr"}]},
+		{"traceId":"000000000000000a","id":"2","kind":"CLIENT","timestamp":1100,"duration":300,"localEndpoint":{"serviceName":"web"},"tags":{"c":"3"}},
+		{"traceId":"000000000000000a","id":"2","name":"post","kind":"SERVER","timestamp":1200,"duration":100,"shared":true,"localEndpoint":{"serviceName":"api"},"tags":{"a":"1"}},
+		{"traceId":"000000000000000a","id":"2","name":"call","tags":{"d":"4"}},
+		{"traceId":"000000000000000a","id":"3","name":"lost","localEndpoint":{"serviceName":"api"}}]`
+	tables := ingesttest.MustRead(t, "parts.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur|name", "1100000|300000|call", "1200000|100000|post", "1250000|0|wr")
+	tables.Want(t, "flow", "slice_out|slice_in", "0|1")
+	tables.Want(t, "stats", "name|value", "span_parse_errors|1", "span_parts_joined|2")
+	var tags []string
+	for _, row := range tables.Rows("args", "key", "string_value") {
+		if rest, ok := strings.CutPrefix(row, "attributes."); ok && len(rest) == 3 {
+			tags = append(tags, rest)
+		}
+	}
+	slices.Sort(tags)
+	if want := []string{"a|1", "b|2", "c|3", "d|4"}; !slices.Equal(tags, want) {
+		t.Errorf("tags %q, want %q", tags, want)
+	}
+}
+
+// A server that does not say that it shares its client's id is inside of the client, too, even if its clock is ahead. What it does is
+// inside of it, and what the client does inside of the client.
+func TestSharedWithoutFlag(t *testing.T) {
+	text := `[
+		{"traceId":"000000000000000a","id":"1","name":"get","kind":"SERVER","timestamp":1000,"duration":500,"localEndpoint":{"serviceName":"web"}},
+		{"traceId":"000000000000000a","id":"2","parentId":"1","name":"call","kind":"CLIENT","timestamp":1100,"duration":300,"localEndpoint":{"serviceName":"web"}},
+		{"traceId":"000000000000000a","id":"2","parentId":"1","name":"serve","kind":"SERVER","timestamp":1050,"duration":100,"localEndpoint":{"serviceName":"api"}},
+		{"traceId":"000000000000000a","id":"3","parentId":"2","name":"query","timestamp":1140,"duration":20,"localEndpoint":{"serviceName":"api"}},
+		{"traceId":"000000000000000a","id":"4","parentId":"2","name":"read","timestamp":1390,"duration":20,"localEndpoint":{"serviceName":"web"}},
+		{"traceId":"000000000000000a","id":"5","parentId":"1","name":"far","timestamp":1450,"duration":20,"localEndpoint":{"serviceName":"far"}}]`
+	tables := ingesttest.MustRead(t, "trace.json", []byte(text))
+	tables.Want(t, "slice", "id|name|parent_id", "0|get|NULL", "1|serve|NULL", "2|call|0", "3|query|NULL", "4|read|NULL", "5|far|NULL")
+	tables.Want(t, "flow", "slice_out|slice_in", "1|3", "2|1", "2|4", "0|5")
+	tables.Want(t, "stats", "name|value")
+}
+
+// A span that ends before it starts keeps its row and tags.
+func TestNegativeDuration(t *testing.T) {
+	text := `[{"traceId":"000000000000000a","id":"1","name":"a","timestamp":1000,"duration":-200,"tags":{"k":"v"}},
+		{"traceId":"000000000000000a","id":"2","name":"b","timestamp":-5,"duration":2}]`
+	tables := ingesttest.MustRead(t, "trace.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur|name", "1000000|0|a")
+	tables.Want(t, "stats", "name|value|effect", "span_parse_errors|1|lost", "span_invalid_end|1|damaged")
+	if args := tables.Rows("args", "key", "int_value", "string_value"); !slices.Contains(args, "end_time_unix_nano|800000|NULL") || !slices.Contains(args, "attributes.k|NULL|v") {
+		t.Errorf("args %q", args)
+	}
+}
+
 func TestTimesBelowMicroseconds(t *testing.T) {
 	text := `[{"traceId":"000000000000000a","id":"1","name":"a","timestamp":1700000000123456.789,"duration":0.5},{"traceId":"000000000000000a","id":"2","name":"b","timestamp":1.7e15,"duration":2}]`
 	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "slice", "ts|dur|name", "1700000000000000000|2000|b", "1700000000123456789|500|a")
@@ -64,8 +117,9 @@ func TestSamples(t *testing.T) {
 		Shared                bool
 		Annotations           []struct{}
 		Tags                  map[string]string
+		LocalEndpoint         struct{ ServiceName string }
 	}
-	type counts struct{ spans, µs, parents, events, untimed int64 }
+	type counts struct{ spans, µs, parents, events, untimed, joined int64 }
 	ingesttest.Samples(t, "zipkin/*.json", func(file string, data []byte) {
 		var all []span
 		if json.Unmarshal(data, &all) != nil {
@@ -76,12 +130,18 @@ func TestSamples(t *testing.T) {
 		}
 		var want, got counts
 		seen := map[string]bool{}
+		services := map[string]bool{} // of each span with a time
 		for _, s := range all {
 			seen[s.TraceID+s.ID] = seen[s.TraceID+s.ID] || s.Timestamp > 0 && !s.Shared
+			services[s.TraceID+s.ID+s.LocalEndpoint.ServiceName] = services[s.TraceID+s.ID+s.LocalEndpoint.ServiceName] || s.Timestamp > 0
 		}
 		for _, s := range all {
 			if s.Timestamp == 0 {
-				want.untimed++
+				if services[s.TraceID+s.ID+s.LocalEndpoint.ServiceName] {
+					want.joined++
+				} else {
+					want.untimed++
+				}
 				continue
 			}
 			want.spans++
@@ -114,6 +174,9 @@ func TestSamples(t *testing.T) {
 		for _, row := range tables.Rows("stats", "name", "value") {
 			if n, ok := strings.CutPrefix(row, "span_parse_errors|"); ok {
 				got.untimed, _ = strconv.ParseInt(n, 10, 64)
+			}
+			if n, ok := strings.CutPrefix(row, "span_parts_joined|"); ok {
+				got.joined, _ = strconv.ParseInt(n, 10, 64)
 			}
 		}
 		if got != want {

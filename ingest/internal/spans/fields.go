@@ -33,8 +33,7 @@ const (
 	SpanDroppedLinks      = 14
 	SpanStatus            = 15
 	SpanFlags             = 16
-	// SpanShared is not OpenTelemetry's. It marks the server's half of a span in Zipkin, which has the id of the
-	// client's.
+	// SpanShared is not OpenTelemetry's. It marks a span of a Zipkin server, whose id is that of its client.
 	SpanShared = 1000
 
 	EventTime       = 1

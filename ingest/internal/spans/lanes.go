@@ -75,18 +75,17 @@ func (o openSpan) over(ts, dur int64) bool {
 	return o.end < ts || o.end == ts && (o.ts != ts || dur != 0)
 }
 
-// place returns the lane for a span: that of its parent if it is inside of it and of no sibling, or else a free one.
-// Calls must have ascending ts.
-func (s *laneSet) place(key, parent, alternate uint64, ts, dur int64) (l *lane, nested bool) {
+// place returns the lane for a span: that of its parent, the first of the candidates that is open, if it is inside of it and of no
+// sibling, or else a free one. Calls must have ascending ts.
+func (s *laneSet) place(key uint64, parents []uint64, ts, dur int64) (l *lane, nested bool) {
 	end := ts + max(dur, 0)
-	if l = s.open[parent]; l == nil {
-		l = s.open[alternate]
-		parent = alternate
-	}
-	if l != nil {
-		s.close(l, ts, dur)
-		n := len(l.open)
-		nested = n > 0 && l.open[n-1].key == parent && end <= l.open[n-1].end
+	for _, parent := range parents {
+		if l = s.open[parent]; l != nil {
+			s.close(l, ts, dur)
+			n := len(l.open)
+			nested = n > 0 && l.open[n-1].key == parent && end <= l.open[n-1].end
+			break
+		}
 	}
 	if !nested {
 		l = nil

@@ -1,7 +1,9 @@
 package spans
 
 import (
+	"bytes"
 	"encoding/hex"
+	"math"
 
 	"github.com/zeebo/xxh3"
 
@@ -22,7 +24,7 @@ type parser struct {
 	lanes   laneSets
 	known   index
 	waiting paged.List[reference]
-	shared  bool // some spans share the id of another
+	above   []uint64 // keys that the parent of the current span may have, the likeliest first
 	set     model.ArgSet
 	flow    model.ArgSet
 	parent  model.ArgSetID // of flows from a parent, or None
@@ -30,25 +32,34 @@ type parser struct {
 	hex     []byte
 }
 
+// maxAbove is how many keys the parent of a span may have.
+const maxAbove = 4
+
 // reference is a parent or a linked span that is not there yet.
 type reference struct {
-	span      uint64 // its key
-	alternate uint64 // the key to use if there is no such span, or 0
-	slice     model.SliceID
-	args      model.ArgSetID // of the flow
+	spans [maxAbove]uint64 // keys it may have, the likeliest first, then 0
+	slice model.SliceID
+	args  model.ArgSetID // of the flow
+	maybe bool           // the span need not exist
 }
 
 func newParser(r *Reader) *parser {
 	return &parser{Reader: r, lanes: laneSets{context: r.in.Context}, known: newIndex(r.in.TempDir), parent: model.None}
 }
 
-// keyOf returns the key of a span. half is 1 for the server's half of a shared span.
-func keyOf(traceID, id []byte, half byte) uint64 {
-	var b [TraceIDSize + SpanIDSize + 1]byte
+// Roles tell apart spans that share an id. A server's span has two: its process, and any server.
+const (
+	plain     = 0
+	anyServer = 1
+	serverOf  = 2 // plus its process
+)
+
+// keyOf returns the key of a span in a role.
+func keyOf(traceID, id []byte, role uint64) uint64 {
+	var b [TraceIDSize + SpanIDSize]byte
 	n := copy(b[:], traceID)
 	n += copy(b[n:], id)
-	b[n] = half
-	return xxh3.Hash(b[:n+1])
+	return xxh3.HashSeed(b[:n], role)
 }
 
 // Event adds a span or an event of one.
@@ -76,23 +87,75 @@ func (p *parser) upid(resource uint64) model.UPID {
 func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 	upid := p.upid(t.Uint())
 	of := &p.scopes[t.Uint()]
+	s := p.read(p.withParts(t, upid))
+	of.args.AddArgs(&p.set)
+
+	server := p.SharedIDs && (s.kind == kindServer || s.shared && s.kind != kindClient)
+	key := keyOf(s.traceID, s.id, plain)
+	p.setAbove(&s, server, upid)
+	if server {
+		key = keyOf(s.traceID, s.id, serverOf+uint64(upid))
+	}
+	lanes := p.lanes.of(s.traceID, upid)
+	lane, nested := lanes.place(key, p.above, ts, dur)
+	if lane.track == model.None {
+		text := p.traceText(s.traceID)
+		lane.track = p.in.Tracks.Create(spanTracks, &model.TrackOptions{Name: text}, model.IntDim(upid), model.StringDim(text), model.IntDim(int64(lane.index)))
+		p.in.Store.Track.TrackGroupID.Set(int64(lane.track), int64(lanes.group))
+	}
+	var slice model.SliceID
+	title := p.in.Store.Strings.InternBytes(s.name)
+	if dur == unfinished {
+		slice = p.in.Slices.Begin(ts, lane.track, of.name, title, &p.set)
+	} else {
+		slice = p.in.Slices.Scoped(ts, dur, lane.track, of.name, title, &p.set)
+	}
+	if slice == model.None {
+		return
+	}
+	p.known.add(key, slice)
+	if server {
+		p.known.add(keyOf(s.traceID, s.id, anyServer), slice)
+	}
+	if len(p.above) > 0 && !nested {
+		if p.parent == model.None {
+			p.flow.Reset()
+			p.parent = p.flowArgs("parent")
+		}
+		above := reference{slice: slice, args: p.parent, maybe: len(s.parent) == 0 && !s.shared}
+		copy(above.spans[:], p.above)
+		p.refer(above)
+	}
+	for _, link := range p.links {
+		p.link(slice, link)
+	}
+}
+
+// span is what places a span.
+type span struct {
+	traceID, id, parent, name []byte
+	kind                      uint64
+	shared                    bool
+}
+
+// read reads a span, and sets its args and links.
+func (p *parser) read(message []byte) (s span) {
 	p.set.Reset()
 	p.links = p.links[:0]
-	var traceID, id, parent, name []byte
-	var half byte
+	var start, end uint64
 	strings := p.in.Store.Strings
-	r := wire.Read(t)
+	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
 		case SpanTraceID:
-			traceID = r.Bytes()
-			p.args.addHex(&p.set, "trace_id", traceID)
+			s.traceID = r.Bytes()
+			p.args.addHex(&p.set, "trace_id", s.traceID)
 		case SpanID:
-			id = r.Bytes()
-			p.args.addHex(&p.set, "span_id", id)
+			s.id = r.Bytes()
+			p.args.addHex(&p.set, "span_id", s.id)
 		case SpanParentID:
-			parent = r.Bytes()
-			p.args.addHex(&p.set, "parent_span_id", parent)
+			s.parent = r.Bytes()
+			p.args.addHex(&p.set, "parent_span_id", s.parent)
 		case SpanTraceState:
 			if len(r.Bytes()) > 0 {
 				p.args.addText(&p.set, "trace_state", r.Bytes())
@@ -100,10 +163,14 @@ func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 		case SpanFlags:
 			p.set.Add(strings.Intern("flags"), model.IntArg(int64(r.Uint32())))
 		case SpanName:
-			name = r.Bytes()
+			s.name = r.Bytes()
 		case SpanKind:
-			p.set.Add(strings.Intern("kind"), model.StringArg(strings.Intern(enum(Kinds, r.Uint64()))))
-		case SpanStart, SpanEnd:
+			s.kind = r.Uint64()
+			p.set.Add(strings.Intern("kind"), model.StringArg(strings.Intern(enum(Kinds, s.kind))))
+		case SpanStart:
+			start = r.Uint64()
+		case SpanEnd:
+			end = r.Uint64()
 		case SpanAttributes:
 			p.args.attribute(&p.set, "attributes.", r.Bytes())
 		case SpanDroppedAttributes:
@@ -117,55 +184,34 @@ func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 		case SpanStatus:
 			p.status(r.Bytes())
 		case SpanShared:
-			half = 1
-			p.shared = true
+			s.shared = true
 			p.set.Add(strings.Intern("shared"), model.BoolArg(true))
 		default:
 			p.args.unread("span", &r.Field)
 		}
 	}
-	of.args.AddArgs(&p.set)
+	if end != 0 && invalidEnd(start, end) {
+		p.set.Add(strings.Intern("end_time_unix_nano"), model.IntArg(int64(min(end, math.MaxInt64))))
+	}
+	return s
+}
 
-	key, above, alternate := keyOf(traceID, id, half), uint64(0), uint64(0)
-	switch {
-	case half == 1:
-		above = keyOf(traceID, id, 0)
-		if len(parent) > 0 {
-			alternate = keyOf(traceID, parent, 0)
-		}
-	case len(parent) > 0:
-		above = keyOf(traceID, parent, 0)
-		if p.shared {
-			above, alternate = keyOf(traceID, parent, 1), above
-		}
+// setAbove sets the keys that the parent of a span may have. The parent of a server is its client if both have one id. The parent
+// of others is the server of their own process, if it shares its id with a client.
+func (p *parser) setAbove(s *span, server bool, upid model.UPID) {
+	p.above = p.above[:0]
+	if server {
+		p.above = append(p.above, keyOf(s.traceID, s.id, plain))
 	}
-	lanes := p.lanes.of(traceID, upid)
-	lane, nested := lanes.place(key, above, alternate, ts, dur)
-	if lane.track == model.None {
-		text := p.traceText(traceID)
-		lane.track = p.in.Tracks.Create(spanTracks, &model.TrackOptions{Name: text}, model.IntDim(upid), model.StringDim(text), model.IntDim(int64(lane.index)))
-		p.in.Store.Track.TrackGroupID.Set(int64(lane.track), int64(lanes.group))
-	}
-	var slice model.SliceID
-	title := strings.InternBytes(name)
-	if dur == unfinished {
-		slice = p.in.Slices.Begin(ts, lane.track, of.name, title, &p.set)
-	} else {
-		slice = p.in.Slices.Scoped(ts, dur, lane.track, of.name, title, &p.set)
-	}
-	if slice == model.None {
+	if len(s.parent) == 0 || bytes.Equal(s.parent, s.id) {
 		return
 	}
-	p.known.add(key, slice)
-	if above != 0 && !nested {
-		if p.parent == model.None {
-			p.flow.Reset()
-			p.parent = p.flowArgs("parent")
-		}
-		p.refer(reference{above, alternate, slice, p.parent})
+	if p.SharedIDs {
+		p.above = append(p.above, keyOf(s.traceID, s.parent, serverOf+uint64(upid)))
 	}
-	for _, link := range p.links {
-		p.link(slice, link)
+	p.above = append(p.above, keyOf(s.traceID, s.parent, plain))
+	if p.SharedIDs {
+		p.above = append(p.above, keyOf(s.traceID, s.parent, anyServer))
 	}
 }
 
@@ -227,13 +273,12 @@ func (p *parser) link(slice model.SliceID, message []byte) {
 		p.in.File.Count(model.StatSpanParseErrors)
 		return
 	}
-	r := reference{span: keyOf(traceID, id, 0), slice: slice, args: p.flowArgs("link")}
-	p.refer(r)
+	p.refer(reference{spans: [maxAbove]uint64{keyOf(traceID, id, plain)}, slice: slice, args: p.flowArgs("link")})
 }
 
 // refer adds the flow of a reference, at once if it can.
 func (p *parser) refer(r reference) {
-	if from, ok := p.known.find(r.span); ok {
+	if from, ok := p.known.find(r.spans[0]); ok {
 		p.connect(from, &r)
 		return
 	}
@@ -247,10 +292,13 @@ func (p *parser) connect(from model.SliceID, r *reference) {
 // finish adds the flows of spans that came before those that they refer to, or long after.
 func (p *parser) finish() error {
 	defer p.known.space.Close()
+	for _, offset := range p.parts.left() {
+		p.Damaged(offset)
+	}
 	var wanted paged.Map[model.SliceID]
 	for i := range p.waiting.Len() {
-		for _, key := range []uint64{p.waiting.At(i).span, p.waiting.At(i).alternate} {
-			if wanted.Get(key) == nil {
+		for _, key := range p.waiting.At(i).spans {
+			if key != 0 && wanted.Get(key) == nil {
 				wanted.Add(key, model.None)
 			}
 		}
@@ -258,12 +306,16 @@ func (p *parser) finish() error {
 	p.known.fill(&wanted)
 	for i := range p.waiting.Len() {
 		r := p.waiting.At(i)
-		from := *wanted.Get(r.span)
-		if from == model.None && r.alternate != 0 {
-			from = *wanted.Get(r.alternate)
+		from := model.SliceID(model.None)
+		for _, key := range r.spans {
+			if key != 0 && from == model.None {
+				from = *wanted.Get(key)
+			}
 		}
 		if from == model.None {
-			p.in.File.Count(model.StatSpanReferenceMissing)
+			if !r.maybe {
+				p.in.File.Count(model.StatSpanReferenceMissing)
+			}
 			continue
 		}
 		p.connect(from, r)
@@ -313,6 +365,12 @@ func take(t *token.Reader) []byte {
 var (
 	Kinds = []string{"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"}
 	Codes = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
+)
+
+// Some values of SpanKind.
+const (
+	kindServer = 2
+	kindClient = 3
 )
 
 // enum returns the name of an enum's value.

@@ -30,13 +30,16 @@ type Reader struct {
 	args      *args
 	span      Message // without its events
 	found     bool
+	parts     parts
+	// SharedIDs says that a server's span may have the id of its client's, as in Zipkin.
+	SharedIDs bool
 }
 
 // New returns a reader for the spans of the input.
 func New(in *format.Input) *Reader {
 	in.UseClock(model.ClockRealtime)
 	r := &Reader{in: in, token: token.NewWriter(in.Store), byContent: map[uint64]model.UPID{}, byScope: map[uint64]int{},
-		args: newArgs(in.File, in.Store.Strings)}
+		parts: newParts(), args: newArgs(in.File, in.Store.Strings)}
 	p := newParser(r)
 	r.stream = in.Sorter.NewStream(p)
 	r.stream.SetTie(tie)
@@ -93,6 +96,9 @@ func (r *Reader) process(message []byte) model.UPID {
 		}
 	}
 	upid := r.in.Machine.AddProcess(pid)
+	if name == 0 {
+		r.parts.unnamed[upid] = true
+	}
 	r.in.Machine.SetProcessName(upid, name, model.ProcessNameOther)
 	r.args.resource(r.in.Machine.ProcessArgs(upid), message)
 	return upid
@@ -181,25 +187,43 @@ func (r *Reader) Span(resource, scope int, message []byte, offset int64) error {
 		r.span = append(r.span, message[i:next]...)
 		i = next
 	}
-	if len(traceID) == 0 || len(traceID) > TraceIDSize || len(id) == 0 || len(id) > SpanIDSize || start == 0 || start > maxTime || end > maxTime {
+	if len(traceID) == 0 || len(traceID) > TraceIDSize || len(id) == 0 || len(id) > SpanIDSize || start > maxTime ||
+		start == 0 && !r.parts.add(keyOf(traceID, id, plain), resource, r.span, offset) {
 		r.Damaged(offset)
 		return nil
 	}
-	r.found = true
-	dur := int64(end) - int64(start)
-	if end == 0 {
-		dur = unfinished
+	r.found = r.found || start != 0 || events != 0
+	if start != 0 {
+		dur := int64(end - start)
+		switch {
+		case end == 0:
+			dur = unfinished
+		case invalidEnd(start, end):
+			r.in.File.LogAt(model.StatSpanInvalidEnd, offset, nil)
+			dur = 0
+		}
+		if err := r.push(int64(start), offset, func(t *token.Writer) {
+			t.Uint(spanToken)
+			t.Int(dur)
+			t.Uint(uint64(min(len(parent), 1)))
+			t.Uint(uint64(resource))
+			t.Uint(uint64(scope))
+			t.Rest(r.span)
+		}); err != nil {
+			return err
+		}
 	}
-	if err := r.push(int64(start), offset, func(t *token.Writer) {
-		t.Uint(spanToken)
-		t.Int(dur)
-		t.Uint(uint64(min(len(parent), 1)))
-		t.Uint(uint64(resource))
-		t.Uint(uint64(scope))
-		t.Rest(r.span)
-	}); err != nil || events == 0 {
-		return err
+	if events == 0 {
+		return nil
 	}
+	return r.events(resource, traceID, id, message, offset)
+}
+
+// invalidEnd reports whether a span ends before it starts, or too late.
+func invalidEnd(start, end uint64) bool { return end < start || end > maxTime }
+
+// events takes the events of a span.
+func (r *Reader) events(resource int, traceID, id, message []byte, offset int64) error {
 	for m := wire.Read(message); m.Next(); {
 		if m.Number != SpanEvents {
 			continue
@@ -226,11 +250,7 @@ func (r *Reader) Span(resource, scope int, message []byte, offset int64) error {
 
 func (r *Reader) push(time, offset int64, write func(*token.Writer)) error {
 	ts, ok := r.in.TraceTime(time, offset)
-	switch {
-	case !ok:
-		return nil
-	case ts < 0:
-		r.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
+	if !ok {
 		return nil
 	}
 	r.token.Reset()

@@ -170,7 +170,7 @@ var ownStats = [...]statInfo{
 	StatJFRSamplesLost - firstOwnStat:            {"jfr_samples_lost", false, DataLoss, FromTrace, "Samples of CPU time that the JVM took but could not keep (jdk.CPUTimeSamplesLost)."},
 	StatJFRBytesLost - firstOwnStat:              {"jfr_bytes_lost", false, DataLoss, FromTrace, "Bytes of events that JFR could not copy out of a thread's buffer (jdk.DataLoss)."},
 	StatSpanInvalidEnd - firstOwnStat:            {"span_invalid_end", false, DataLoss, FromAnalysis, "Spans of distributed traces that end before they start, or after the year 2116. Their duration is 0."},
-	StatSpanPartsJoined - firstOwnStat:           {"span_parts_joined", false, Notice, FromAnalysis, "Spans of distributed traces without a start, which became part of the span with their id."},
+	StatSpanPartsJoined - firstOwnStat:           {"span_parts_joined", false, Notice, FromAnalysis, "Spans of distributed traces without a start, joined with the span that has their id."},
 }
 
 func (s Stat) info() statInfo {

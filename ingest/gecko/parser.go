@@ -99,10 +99,6 @@ func (r *reader) pushAt(t *thread, ms float64, shift int64) error {
 	if !ok {
 		return nil
 	}
-	if ts < 0 {
-		r.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
-		return nil
-	}
 	return r.events.Push(ts, r.event.Bytes())
 }
 

@@ -459,10 +459,6 @@ func (r *reader) push() error {
 	if !ok {
 		return nil
 	}
-	if ts < 0 {
-		r.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
-		return nil
-	}
 	r.event.Reset()
 	r.event.Uint(r.row.thread.number)
 	r.event.Uint(r.row.backtrace.number)

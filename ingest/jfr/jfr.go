@@ -456,7 +456,7 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 	if !ok {
 		return nil
 	}
-	if ts < 0 || dur > math.MaxInt64-ts {
+	if ts > math.MaxInt64-max(dur, 0) {
 		c.bad(at, t.name+" at a time that cannot be used")
 		return nil
 	}

@@ -144,6 +144,26 @@ func TestInvalidTimes(t *testing.T) {
 	}
 }
 
+// Spans that begin before the clock of another trace, which is the time since the machine was booted, have negative times.
+func TestBeforeBoot(t *testing.T) {
+	reading := func(clock, time uint64) []byte {
+		b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), clock)
+		b = protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), time)
+		return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), b)
+	}
+	snapshot := append(reading(6, 1000), reading(1, 10_000_000)...) // BOOTTIME, REALTIME
+	packet := protowire.AppendBytes(protowire.AppendTag(nil, 6, protowire.BytesType), snapshot)
+	packet = protowire.AppendVarint(protowire.AppendTag(packet, 8, protowire.VarintType), 1000)
+	trace := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), packet)
+	text := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"000102030405060708090a0b0c0d0e0f","spanId":"0000000000000001","name":"early",
+		"startTimeUnixNano":"9000000","endTimeUnixNano":"11000000"}]}]}]}`
+	tables, err := ingesttest.Read(t, ingesttest.File{Name: "a.pftrace", Reader: bytes.NewReader(trace)}, ingesttest.File{Name: "b.json", Reader: strings.NewReader(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables.Want(t, "slice", "ts|dur|name", "-999000|2000000|early")
+}
+
 // messages are OpenTelemetry's, each with its fields: number, name, type, and + if it is repeated.
 var messages = map[string]string{
 	"TracesData":    "1 resource_spans ResourceSpans+",

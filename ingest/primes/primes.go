@@ -71,10 +71,6 @@ func read(in *format.Input) error {
 			if !ok {
 				continue
 			}
-			if ts < 0 {
-				in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
-				continue
-			}
 			if err := edges.Push(ts, fields.Bytes()); err != nil {
 				return err
 			}

@@ -331,7 +331,7 @@ func (r *reader) event(e event) error {
 		return nil
 	}
 	ts, ok := r.In.TraceTime(ns, r.Offset())
-	if !ok || ts < 0 {
+	if !ok {
 		r.Damaged()
 		return nil
 	}

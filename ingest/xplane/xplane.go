@@ -214,10 +214,6 @@ func (r *reader) event(plane *plane, line *line, message []byte) error {
 	if !ok {
 		return nil
 	}
-	if ts < 0 {
-		r.in.File.LogAt(model.StatTraceSorterNegativeTimestampDropped, r.stream.Offset, nil)
-		return nil
-	}
 	r.found = true
 	r.token.Reset()
 	r.token.Int(end - start)

@@ -148,6 +148,22 @@ func TestSpace(t *testing.T) {
 	}
 }
 
+// TestBeforeZero reads the time of a line and of an event in it, which may be negative.
+func TestBeforeZero(t *testing.T) {
+	m := newSpace(t)
+	text := `planes { name: "/host:CPU" lines { id: 5 name: "main" timestamp_ns: -2000 events { metadata_id: 1 offset_ps: -1001 duration_ps: 2000001 } }
+		events { key: 1 value { name: "early" } } }`
+	if err := prototext.Unmarshal([]byte(text), m); err != nil {
+		t.Fatal(err)
+	}
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := ingesttest.MustRead(t, "x.xplane.pb", data)
+	tables.Want(t, "slice", "ts|dur|name", "-2002|2001|early")
+}
+
 // event is what an independent reader finds: where an event begins and how long it takes, in ns.
 type event struct{ ts, dur int64 }
 

@@ -68,7 +68,7 @@ func (r *Reader) Span(row *sqlitefile.Row, t *sqlitefile.Table, start, end int) 
 	if ok {
 		ts, ok = r.In.TraceTime(from, model.None)
 	}
-	if !ok || ts < 0 {
+	if !ok {
 		r.Lost(t.Name, row.ID, "a time that cannot be used")
 		return 0, 0, false
 	}

@@ -100,12 +100,8 @@ const ends = 1 << 31
 // push has Event called at a time in ns.
 func (p *Profiles) push(at int64, number, node uint32, thread int64) error {
 	ts, failed := p.Clocks.DefaultToTrace(at)
-	switch {
-	case failed != nil:
+	if failed != nil {
 		p.File.LogTime(failed.Stat, at, failed)
-		return nil
-	case ts < 0:
-		p.File.Count(model.StatTraceSorterNegativeTimestampDropped)
 		return nil
 	}
 	b, err := p.samples.Reserve(ts, 16)

@@ -68,10 +68,46 @@ SELECT s.id AS slice_id, from_ts AS ts, coalesce(to_ts, s.ts_end) - from_ts AS d
 FROM piece JOIN lasting AS s ON s.id = piece.id /*! AND s.trace_id = piece.trace_id */
 WHERE from_ts < coalesce(to_ts, s.ts_end);
 
+-- _span: the spans of distributed traces, each with its parent, which may be in another service. A span that did not end lasts
+-- until the end of the trace.
+CREATE OR REPLACE VIEW _span AS
+SELECT s.id, s.ts, s.ts + _lasting(s.ts, s.dur /*!, s.trace_id */) AS ts_end, s.name, coalesce(s.parent_id, above.id) AS parent_id /*!, s.trace_id */
+FROM slice AS s
+JOIN process_track AS k ON k.id = s.track_id AND k.classification = 'span' /*! AND k.trace_id = s.trace_id */
+LEFT JOIN (
+    SELECT f.slice_in, min(f.slice_out) AS id /*!, f.trace_id */
+    FROM flow AS f JOIN args AS a ON a.arg_set_id = f.arg_set_id AND a.key = 'name' AND a.string_value = 'parent' /*! AND a.trace_id = f.trace_id */
+    GROUP BY ALL) AS above ON above.slice_in = s.id /*! AND above.trace_id = s.trace_id */;
+
+-- _span_piece: the times of a span in which it has no child.
+CREATE OR REPLACE VIEW _span_piece AS
+WITH
+-- A span is left for each child, and for good at its end.
+turn AS (
+    SELECT p.id, p.ts AS begun, greatest(c.ts, p.ts) AS left_ts, least(c.ts_end, p.ts_end) AS back_ts /*!, p.trace_id */
+    FROM _span AS c JOIN _span AS p ON p.id = c.parent_id /*! AND p.trace_id = c.trace_id */
+    WHERE c.id <> p.id AND greatest(c.ts, p.ts) < least(c.ts_end, p.ts_end)
+    UNION ALL
+    SELECT id, ts, ts_end, ts_end /*!, trace_id */ FROM _span),
+piece AS (
+    SELECT id, left_ts, coalesce(max(back_ts) OVER (PARTITION BY id /*!, trace_id */ ORDER BY left_ts, back_ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), begun) AS ts
+           /*!, trace_id */
+    FROM turn)
+SELECT id AS slice_id, ts, left_ts - ts AS dur /*!, trace_id */ FROM piece WHERE ts < left_ts;
+
+-- _slice_piece: the pieces of slices that are not spans, in flat_slice.
+CREATE OR REPLACE VIEW _slice_piece AS
+SELECT f.* FROM flat_slice AS f
+ANTI JOIN process_track AS k ON k.id = f.track_id AND k.classification = 'span' /*! AND k.trace_id = f.trace_id */;
+
 -- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice,
--- where an unfinished slice lasts until the end of the trace. Source: Trace Processor's slices.self_dur.
+-- where an unfinished slice lasts until the end of the trace. The children of a span of a distributed trace may be in other services,
+-- and overlap: self_dur is the time in which none of them ran. Source: Trace Processor's slices.self_dur.
 CREATE OR REPLACE VIEW slice_self_dur AS
 SELECT slice.id, coalesce(own.dur, 0) AS self_dur /*!, trace_id */
 FROM slice
-LEFT JOIN (SELECT slice_id AS id, sum(dur)::BIGINT AS dur /*!, trace_id */ FROM flat_slice GROUP BY ALL) AS own
+LEFT JOIN (
+    SELECT slice_id AS id, sum(dur)::BIGINT AS dur /*!, trace_id */
+    FROM (SELECT slice_id, dur /*!, trace_id */ FROM _slice_piece UNION ALL SELECT slice_id, dur /*!, trace_id */ FROM _span_piece)
+    GROUP BY ALL) AS own
     USING (id /*!, trace_id */);

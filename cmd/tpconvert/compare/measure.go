@@ -234,7 +234,7 @@ func (m *measurer) slice(gpu int, name, process, thread string) Key {
 }
 
 // slices measures slices that ended. Kernels and copies of GPUs are a kind of their own. A slice takes its time from that of its
-// parent itself.
+// parent itself, but for spans of distributed traces, whose children may be in other services and overlap.
 func (m *measurer) slices(ctx context.Context) error {
 	return m.rows(ctx, `
 		WITH owner AS MATERIALIZED (
@@ -244,14 +244,17 @@ func (m *measurer) slices(ctx context.Context) error {
 		frame AS MATERIALIZED (SELECT id FROM actual_frame_timeline_slice UNION ALL SELECT id FROM expected_frame_timeline_slice),
 		kernel AS MATERIALIZED (
 		  SELECT id FROM gpu_slice UNION SELECT id FROM slice WHERE category IN ('kernel', 'gpu_memcpy', 'gpu_memset')
-		)
-		SELECT s.name, s.dur, owner.process, owner.thread, s.id IN kernel, parent.name, parent.dur, parent.id IN kernel
-		FROM slice AS s LEFT JOIN owner ON owner.id = s.track_id LEFT JOIN slice AS parent ON parent.id = s.parent_id
+		),
+		piece AS MATERIALIZED (SELECT slice_id, sum(dur) AS dur FROM _span_piece GROUP BY slice_id),
+		span AS MATERIALIZED (SELECT _span.id, ifnull(piece.dur, 0) AS self_dur FROM _span LEFT JOIN piece ON piece.slice_id = _span.id)
+		SELECT s.name, s.dur, owner.process, owner.thread, s.id IN kernel, parent.name, parent.dur, parent.id IN kernel, ifnull(span.self_dur, s.dur)
+		FROM slice AS s LEFT JOIN owner ON owner.id = s.track_id LEFT JOIN span USING (id)
+		LEFT JOIN slice AS parent ON parent.id = s.parent_id AND span.id IS NULL
 		WHERE s.dur >= 0 AND s.id NOT IN frame`, func(v []any) {
 		dur, process, thread := session.Float(v[1]), text(v[2]), text(v[3])
 		g := m.at(m.slice(int(session.Float(v[4])), text(v[0]), process, thread))
 		g.add(dur)
-		g.self += dur
+		g.self += session.Float(v[8])
 		if parent, ended := v[6].(int64); ended && parent >= 0 {
 			m.at(m.slice(int(session.Float(v[7])), text(v[5]), process, thread)).self -= dur
 		}
@@ -261,8 +264,8 @@ func (m *measurer) slices(ctx context.Context) error {
 // cpu measures how long threads ran on a CPU.
 func (m *measurer) cpu(ctx context.Context) error {
 	return m.rows(ctx, `
-		SELECT t.name, s.dur, p.name FROM sched_slice AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
-		WHERE s.dur >= 0 AND NOT coalesce(t.is_idle, 0)`, func(v []any) {
+		SELECT t.name, s.dur, p.name FROM _lasting_sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+		WHERE NOT coalesce(t.is_idle, 0)`, func(v []any) {
 		m.at(Key{Kind: kindCPU, Name: m.of(text(v[0])), Process: m.of(text(v[2])), Unit: "ns"}).add(session.Float(v[1]))
 	})
 }
@@ -271,8 +274,8 @@ func (m *measurer) cpu(ctx context.Context) error {
 func (m *measurer) states(ctx context.Context) error {
 	return m.rows(ctx, `
 		SELECT s.state || CASE s.io_wait WHEN 1 THEN ' (I/O)' WHEN 0 THEN ' (no I/O)' ELSE '' END, s.dur, p.name, t.name
-		FROM thread_state AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
-		WHERE s.dur >= 0 AND s.state NOT IN ('Running', 'S', 'I') AND NOT coalesce(t.is_idle, 0)`, func(v []any) {
+		FROM _lasting_state AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+		WHERE s.state NOT IN ('Running', 'S', 'I') AND NOT coalesce(t.is_idle, 0)`, func(v []any) {
 		m.at(Key{Kind: kindState, Name: text(v[0]), Process: m.of(text(v[2])), Thread: m.of(text(v[3])), Unit: "ns"}).add(session.Float(v[1]))
 	})
 }

@@ -43,7 +43,7 @@ func (r *reader) readSlices(ctx context.Context, b *builder) (note string, err e
 		piece AS (
 		    SELECT f.*, greatest(f.ts, coalesce($1::BIGINT, f.ts)) AS begun,
 		           least(f.ts + f.dur, coalesce($2::BIGINT, f.ts + f.dur), coalesce(d.ended, f.ts + f.dur)) AS ended, coalesce(open.depths, '') AS depths
-		    FROM flat_slice AS f
+		    FROM _slice_piece AS f
 		    LEFT JOIN open ON open.id = f.slice_id AND open.trace = `+r.traceOf("f")+`
 		    LEFT JOIN bound AS d ON d.id = f.slice_id AND d.trace = `+r.traceOf("f")+`
 		    WHERE `+r.inTrace("f")+`)
@@ -59,6 +59,9 @@ func (r *reader) readSlices(ctx context.Context, b *builder) (note string, err e
 			}
 			return err
 		})
+	if err == nil {
+		err = r.readSpans(ctx, b, joins)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -115,4 +118,68 @@ func (all sliceStacks) ended(b *builder, id int64, depths string) (profile.Stack
 		}
 	}
 	return at, nil
+}
+
+// spanKey names a span of a trace.
+type spanKey struct {
+	trace string
+	id    int64
+}
+
+// spanNode is a span of a distributed trace.
+type spanNode struct {
+	parent spanKey
+	name   string
+	at     profile.StackNumber
+	placed bool
+}
+
+// readSpans adds the stacks of the spans of distributed traces, with their self time. What a span calls may be in another service.
+func (r *reader) readSpans(ctx context.Context, b *builder, joins string) error {
+	all := map[spanKey]*spanNode{}
+	var key spanKey
+	var parent int64
+	var name string
+	err := r.each(ctx, `SELECT id, `+r.traceOf("s")+`, coalesce(parent_id, -1), coalesce(name, '`+unknownFunction+`') FROM _span AS s WHERE `+r.inTrace("s"),
+		nil, []any{&key.id, &key.trace, &parent, &name}, func() error {
+			all[key] = &spanNode{parent: spanKey{key.trace, parent}, name: name, at: profile.EmptyStack}
+			return nil
+		})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	var o owner
+	var ns int64
+	return r.each(ctx, `
+		WITH piece AS (
+		    SELECT f.*, greatest(f.ts, coalesce($1::BIGINT, f.ts)) AS begun, least(f.ts + f.dur, coalesce($2::BIGINT, f.ts + f.dur)) AS ended
+		    FROM _span_piece AS f WHERE `+r.inTrace("f")+`)
+		SELECT s.id, `+r.traceOf("s")+`, sum(f.ended - f.begun)::BIGINT, `+ownerColumns+`
+		FROM piece AS f
+		JOIN slice AS s ON s.id = f.slice_id AND `+r.sameTrace("s", "f")+joins+`
+		WHERE f.begun < f.ended AND s.dur >= 0 AND `+r.wanted()+`
+		GROUP BY ALL ORDER BY ALL`,
+		r.bounds, append([]any{&key.id, &key.trace, &ns}, o.targets()...), func() error {
+			b.add(placeSpan(b, all, key), b.ownerLabels(o), 0, ns)
+			return nil
+		})
+}
+
+// placeSpan returns the stack of a span. Where spans contain each other, one of them is the outermost.
+func placeSpan(b *builder, all map[spanKey]*spanNode, key spanKey) profile.StackNumber {
+	var path []*spanNode
+	at := profile.EmptyStack
+	for s := all[key]; s != nil; s = all[s.parent] {
+		if s.placed {
+			at = s.at
+			break
+		}
+		s.placed = true
+		path = append(path, s)
+	}
+	for _, s := range slices.Backward(path) {
+		at = b.push(at, b.function(s.name))
+		s.at = at
+	}
+	return at
 }

@@ -55,14 +55,14 @@ FROM busy JOIN thread ON thread.utid = lane LEFT JOIN process USING (upid)`
 // The lanes of the overview.
 var (
 	cpus = busyOf(`
-  SELECT cpu AS lane, ts, dur FROM sched_slice JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0) AND cpu < 128`, cpuNames)
+  SELECT cpu AS lane, ts, dur FROM _lasting_sched JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0) AND cpu < 128`, cpuNames)
 	running = busyOf(`
-  SELECT utid AS lane, ts, dur FROM sched_slice WHERE dur > 0 AND utid IN (
-    SELECT utid FROM sched_slice JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0)
+  SELECT utid AS lane, ts, dur FROM _lasting_sched WHERE dur > 0 AND utid IN (
+    SELECT utid FROM _lasting_sched JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0)
     GROUP BY utid ORDER BY sum(dur) DESC, utid LIMIT 24)`, threadNames)
 	inSlices = busyOf(`
-  SELECT utid AS lane, ts, dur FROM slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0 AND utid IN (
-    SELECT utid FROM slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0
+  SELECT utid AS lane, ts, dur FROM _lasting_slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0 AND utid IN (
+    SELECT utid FROM _lasting_slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0
     GROUP BY utid ORDER BY sum(dur) DESC, utid LIMIT 24)`, threadNames)
 	gpus = busyOf(`
   SELECT track_id AS lane, ts, dur FROM gpu_slice WHERE depth = 0 AND dur > 0 AND track_id IN (
@@ -90,16 +90,19 @@ ORDER BY s.dur DESC, s.id`
 
 const threads = `
 SELECT t.name AS thread_name, p.name AS process_name, count(*) AS count, sum(s.dur) AS dur
-FROM slice AS s JOIN thread_track AS k ON k.id = s.track_id JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
-WHERE s.depth = 0 AND s.dur >= 0
+FROM _lasting_slice AS s JOIN thread_track AS k ON k.id = s.track_id JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+WHERE s.depth = 0
 GROUP BY utid
 ORDER BY 4 DESC, utid`
+
+// unfinished counts the slices that did not end.
+const unfinished = "SELECT count(*) FROM slice WHERE dur < 0"
 
 // states are how long threads were in each state: those that ran or waited most, sleep aside.
 const states = `
 WITH spent AS MATERIALIZED (
   SELECT utid, state || CASE io_wait WHEN 1 THEN ' (I/O)' ELSE '' END AS state, sum(dur) AS dur
-  FROM thread_state WHERE dur > 0 GROUP BY 1, 2
+  FROM _lasting_state GROUP BY 1, 2
 ),
 top AS MATERIALIZED (
   SELECT utid, sum(iif(state IN ('S', 'I'), 0, dur)) AS active

@@ -45,3 +45,7 @@ for (const rect of document.querySelectorAll("svg.parts rect")) {
   rect.addEventListener("pointermove", e => showTip(e, rect.textContent));
   rect.addEventListener("pointerleave", e => showTip(e, ""));
 }
+
+// Times in the reader's zone and language.
+for (const time of document.querySelectorAll("time"))
+  time.textContent = new Date(time.dateTime).toLocaleString([], {dateStyle: "long", timeStyle: "medium"});

@@ -26,12 +26,15 @@ type Options struct {
 
 // Page is a report.
 type Page struct {
-	Title    string
-	Summary  string
-	Alarm    string
-	Sections []Section
-	data     data
-	packed   []byte // data, as compressed JSON
+	Title   string
+	Summary string
+	When    string // as RFC 3339, or ""
+	Alarm   string
+	// Sentences say what matters.
+	Sentences []Sentence
+	Sections  []Section
+	data      data
+	packed    []byte // data, as compressed JSON
 }
 
 // Section is the figures about one thing.
@@ -113,6 +116,17 @@ type data struct {
 	profiles []*stacks.Profile
 }
 
+// lostTitle is the title of the section with losses.
+const lostTitle = "Lost and not read"
+
+// AlarmLink leads to what is lost.
+func (p *Page) AlarmLink() string {
+	if at := slices.IndexFunc(p.Sections, func(of Section) bool { return of.Title == lostTitle }); at >= 0 {
+		return fmt.Sprintf("#s%d", at)
+	}
+	return ""
+}
+
 // maxText is the length of texts, in characters.
 const maxText = 300
 
@@ -140,9 +154,9 @@ func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
 		title   string
 		figures func(context.Context) ([]Figure, error)
 	}{
-		{"Lost and not read", m.lost}, {"Recorded", m.facts}, {"Alerts", m.alerts}, {"Overview", m.overview}, {"CPU", m.cpu},
+		{"Requests", m.requests}, {"Alerts", m.alerts}, {"Overview", m.overview}, {"CPU", m.cpu},
 		{"Slices", m.slices}, {"Frames and starts", m.specs("frames", "startup")}, {"Waiting", m.specs("binder", "io", "gc")},
-		{"Memory and counters", m.memory}, {"Profile", m.profile}, {"GPU", m.specs("gpu")},
+		{"Memory and counters", m.memory}, {"Profile", m.profile}, {"GPU", m.specs("gpu")}, {"Recorded", m.facts}, {lostTitle, m.lost},
 	} {
 		figures, err := part.figures(ctx)
 		if err != nil {
@@ -156,6 +170,10 @@ func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
 			m.page.Sections = append(m.page.Sections, Section{part.title, figures})
 		}
 	}
+	if m.page.Sentences, err = m.glance(ctx); err != nil {
+		return nil, fmt.Errorf("at a glance: %w", err)
+	}
+	m.page.link()
 	m.page.packed, err = m.encode()
 	return m.page, err
 }

@@ -38,6 +38,14 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 	if m.page.data.Dur > 1 { // a profile may have no times, and a dump only one
 		m.page.Summary += ", " + count.Quantity(float64(m.page.data.Dur), "ns")
 	}
+	for _, name := range []string{"machine name", "device", "system"} {
+		if text := known(name); text != "" {
+			m.page.Summary += ", " + text
+		}
+	}
+	if recorded, ok := strings.CutSuffix(known("recorded"), " UTC"); ok {
+		m.page.When = strings.Replace(recorded, " ", "T", 1) + "Z"
+	}
 	t := &Table{Columns: []Column{{Name: "fact"}, {Name: "value"}}}
 	for i, c := range f.Table.Columns {
 		cell := f.Table.Rows[0].Cells[i]
@@ -165,17 +173,14 @@ func (m *maker) cpu(ctx context.Context) ([]Figure, error) {
 func (m *maker) states(ctx context.Context) (Figure, error) {
 	t := &Table{Columns: []Column{{Name: "thread name"}, {Name: "process name"}, {Name: "states"}, {"active", true}}}
 	last := int64(-1)
-	var sums []float64
 	err := m.each(ctx, states, func(v []any) {
 		if id, _ := v[4].(int64); id != last || len(t.Rows) == 0 {
 			last = id
 			t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: m.text(v[0])}, {Text: m.text(v[1])}, {}, {}}})
-			sums = append(sums, 0)
 		}
 		row := &t.Rows[len(t.Rows)-1]
 		state, dur := m.text(v[2]), session.Float(v[3])
 		row.Cells[2].Parts = append(row.Cells[2].Parts, Part{Name: state + ": " + count.Quantity(dur, "ns"), Class: class(state), Share: dur})
-		sums[len(sums)-1] += dur
 	})
 	for i := range t.Rows {
 		from := 0.0
@@ -189,15 +194,16 @@ func (m *maker) states(ctx context.Context) (Figure, error) {
 			if p.Class != "sleeping" {
 				active += p.Share
 			}
-			p.From, p.Share = from, 100*p.Share/sums[i]
+			p.From, p.Share = from, 100*p.Share/max(float64(m.page.data.Dur), 1)
 			from += p.Share
 		}
 		t.Rows[i].Cells[3] = m.cell(active, "ns")
 	}
 	t.Total = len(t.Rows)
-	return Figure{Title: "States of threads", Note: "Green runs, yellow waits for a CPU, red for a disk or the kernel, grey sleeps; violet is another state.", SQL: strings.TrimSpace(states), Table: t}, err
+	return Figure{Title: "States of threads", Note: "Green runs, yellow waits for a CPU, red for a disk or the kernel, grey sleeps; violet is another state. A whole bar is the time of the trace.", SQL: strings.TrimSpace(states), Table: t}, err
 }
 
+// slices shows slices. Where their time is added up, those that did not end last until the end of the trace.
 func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 	queries, err := specQueries("slices")
 	if err != nil {
@@ -209,6 +215,25 @@ func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 		query{title: "Threads by the time in their slices", sql: threads, bar: "dur"})
 	if err != nil {
 		return nil, err
+	}
+	err = m.each(ctx, unfinished, func(v []any) {
+		if n, _ := v[0].(int64); n > 0 {
+			note := fmt.Sprintf("Without %s slices that did not end.", count.String(n))
+			figures[0].Note, figures[1].Note = note, note
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	spans, err := stacks.Spans(ctx, m.s)
+	if err != nil {
+		return nil, err
+	}
+	if spans != nil && spans.Total > 0 {
+		f := Figure{Title: "Spans by what calls them", Note: "The time in which a span has no child, in any service. Children may run at the same time.",
+			SQL: strings.TrimSpace(stacks.SpansByParent), Trees: []int{len(m.page.data.profiles)}}
+		m.page.data.profiles = append(m.page.data.profiles, spans)
+		figures = append([]Figure{f}, figures...)
 	}
 	p, err := stacks.Slices(ctx, m.s)
 	if err != nil || p.Total == 0 {

@@ -59,7 +59,7 @@ type StackSample struct {
 	CounterSetID   table.SetRef[ProfilerCounterSet] `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
 	AsyncContextID table.Ref[ProfilerAsyncContext]  `tp:"12,async_context_id,null" doc:"Coroutine that was sampled."`
 	UCPU           table.Ref[CPU]                   `tp:"13,ucpu,null" doc:"CPU, unique across machines."`
-	Weight         table.Int64                      `tp:"14,weight,null" doc:"How many samples it stands for, as Firefox profiles say; NULL for one."`
+	Weight         table.Int64                      `tp:"14,weight,null" doc:"How many samples it stands for, as Firefox profiles and samples of the Trace Event Format say; NULL for one."`
 }
 
 // StackSampleEvent holds the events of samples whose format does not have counters, unlike those of Linux perf.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model/lanes"
 )
@@ -329,7 +328,7 @@ type nameOrNone uint32
 
 // of returns the first name seen with an id of a process.
 func (f *firstNames) of(process, id uint64, name StringID) StringID {
-	key := hash.Mix(process, id/groupedIDs)
+	key := paged.Mix(process, id/groupedIDs)
 	group := f.groups.Get(key)
 	if group == nil {
 		group = f.groups.Add(key, [groupedIDs]nameOrNone{})

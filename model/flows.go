@@ -1,7 +1,6 @@
 package model
 
 import (
-	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
@@ -54,12 +53,12 @@ func (f *Flows) V1(v1 FlowKey) FlowID {
 }
 
 func (v FlowKey) hash() uint64 {
-	key := hash.Mix(v.ID, uint64(uint32(v.Category))<<32|uint64(uint32(v.Name)))
+	key := paged.Mix(v.ID, uint64(uint32(v.Category))<<32|uint64(uint32(v.Name)))
 	if v.Text {
-		key = hash.Mix(key, 1)
+		key = paged.Mix(key, 1)
 	}
 	if v.Local {
-		key = hash.Mix(key, uint64(v.Process)+2)
+		key = paged.Mix(key, uint64(v.Process)+2)
 	}
 	return key
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -556,7 +555,7 @@ func (s *sliceStacks) stackHash(parent uint64, category, name StringID) uint64 {
 // StackID returns the stack_id of a slice inside one with the stack_id parent, which is 0 for the outermost. It is never
 // negative, so that stack ids read well in any tool.
 func StackID(strings *table.StringPool, parent uint64, category, name StringID) uint64 {
-	return hash.Mix(hash.Mix(parent, strings.Hash(category)), strings.Hash(name)) &^ (1 << 63)
+	return paged.Mix(paged.Mix(parent, strings.Hash(category)), strings.Hash(name)) &^ (1 << 63)
 }
 
 // closeEnded pops the slices that ended before ts, for a slice from ts of length dur,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
@@ -93,7 +92,7 @@ func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 func (t *Tracks) key(b *Blueprint, dims []Dim) uint64 {
 	key := xxh3.HashString(b.Classification)
 	for _, d := range dims {
-		key = hash.Mix(key^uint64(d.value.Kind), d.value.Bits())
+		key = paged.Mix(key^uint64(d.value.Kind), d.value.Bits())
 	}
 	return key
 }

@@ -14,16 +14,21 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
-// maxCall is the size of the largest call.
-const maxCall = 64 << 20
+// maxCall is the size of the largest call, and framing is more than what a stream adds to it.
+const (
+	maxCall = 64 << 20
+	framing = 16
+)
 
 // framingError is what Trace Processor says of bytes that are not a stream of calls.
 const framingError = "RPC framing error"
 
+var tooLarge = fmt.Sprintf("a call has more than %d bytes", maxCall)
+
 // stream is one client's side of a TraceProcessorRpcStream.
 type stream struct {
 	server   *Server
-	room     place
+	at       place
 	send     func([]byte) error
 	rest     []byte // bytes of an incomplete call
 	received int64  // number of the last call
@@ -50,8 +55,10 @@ func (s *stream) take(ctx context.Context, part []byte) error {
 		size, m := protowire.ConsumeVarint(s.rest[max(n, 0):])
 		switch {
 		case n > 0 && (number != pb.TraceProcessorRpcStream_Msg || kind != protowire.BytesType),
-			n < 0 && len(s.rest) >= 5, n > 0 && m < 0 && len(s.rest) >= n+10, n > 0 && m > 0 && size > maxCall:
+			n < 0 && len(s.rest) >= 5, n > 0 && m < 0 && len(s.rest) >= n+10:
 			return s.fatal(framingError)
+		case m > 0 && size > maxCall:
+			return s.fatal(tooLarge)
 		case n < 0 || m < 0 || uint64(len(s.rest)-n-m) < size:
 			return nil // the rest has not come yet
 		}
@@ -92,15 +99,15 @@ func (s *stream) envelope(kind protowire.Number, method uint64, number protowire
 var (
 	errNoMetrics   = errors.New("metrics of version 1 need the templates of \"tpconvert stdlib fetch\", or --stdlib, a checkout of Perfetto")
 	errUnsupported = errors.New("this is not supported: ask with SQL or a trace summary")
+	errMetatrace   = errors.New("metatrace is not supported: tpconvert does not trace itself")
 )
 
 // unsupported are the calls that only get an error, by method: the field of the reply, and the error's field in it.
 var unsupported = map[uint64]struct{ reply, failure protowire.Number }{
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmCreateSummarizer:        {pb.TraceProcessorRpc_CreateSummarizerResult, pb.CreateSummarizerResult_Error},
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmUpdateSummarizerSpec:    {pb.TraceProcessorRpc_UpdateSummarizerSpecResult, pb.UpdateSummarizerSpecResult_Error},
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmQuerySummarizer:         {pb.TraceProcessorRpc_QuerySummarizerResult, pb.QuerySummarizerResult_Error},
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDestroySummarizer:       {pb.TraceProcessorRpc_DestroySummarizerResult, pb.DestroySummarizerResult_Error},
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDisableAndReadMetatrace: {pb.TraceProcessorRpc_Metatrace, pb.DisableAndReadMetatraceResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmCreateSummarizer:     {pb.TraceProcessorRpc_CreateSummarizerResult, pb.CreateSummarizerResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmUpdateSummarizerSpec: {pb.TraceProcessorRpc_UpdateSummarizerSpecResult, pb.UpdateSummarizerSpecResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmQuerySummarizer:      {pb.TraceProcessorRpc_QuerySummarizerResult, pb.QuerySummarizerResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDestroySummarizer:    {pb.TraceProcessorRpc_DestroySummarizerResult, pb.DestroySummarizerResult_Error},
 }
 
 // call answers a TraceProcessorRpc.
@@ -137,31 +144,33 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		if err != nil {
 			return s.fatal(framingError)
 		}
-		return s.room.query(ctx, sql, func(m message) error {
+		return s.at.query(ctx, sql, func(m message) error {
 			return s.reply(method, pb.TraceProcessorRpc_QueryResult, m)
 		})
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmStatementStreaming:
 		return s.statement(ctx, method, args[pb.TraceProcessorRpc_StatementArgs])
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRestoreInitialTables:
-		if err := s.room.restore(ctx); err != nil {
+		if err := s.at.restore(ctx); err != nil {
 			return s.fatal(err.Error()) // the reply has no error
 		}
 		return s.reply(method, 0, nil)
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmResetTraceProcessor:
-		if err := s.server.turn.exclusive(ctx, s.server.reset); err != nil {
+		if err := s.server.loading.during(ctx, s.server.reset); err != nil {
 			return s.fatal(err.Error())
 		}
 		return s.reply(method, 0, nil)
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmEnableMetatrace:
-		return s.reply(method, 0, nil)
+		return s.reply(method, 0, nil) // the reply has no error, so that of the end of the metatrace has it
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmDisableAndReadMetatrace:
+		return s.reply(method, pb.TraceProcessorRpc_Metatrace, failure(pb.DisableAndReadMetatraceResult_Error, errMetatrace))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetMetricDescriptors:
 		return s.reply(method, pb.TraceProcessorRpc_MetricDescriptors, nil) // there are none
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetStatus:
 		return s.reply(method, pb.TraceProcessorRpc_Status, s.server.status())
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:
-		return s.reply(method, pb.TraceProcessorRpc_MetricResult, s.room.metric(ctx, args[pb.TraceProcessorRpc_ComputeMetricArgs]))
+		return s.reply(method, pb.TraceProcessorRpc_MetricResult, s.at.metric(ctx, args[pb.TraceProcessorRpc_ComputeMetricArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:
-		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.room.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
+		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.at.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmExport:
 		return s.export(ctx, method, args[pb.TraceProcessorRpc_ExportArgs])
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage:
@@ -213,7 +222,7 @@ func (s *stream) statement(ctx context.Context, method uint64, args []byte) erro
 		rest = rest[:statements[1].Pos]
 	}
 	next := offset + uint64(len(rest))
-	return s.room.query(ctx, rest, func(m message) error { return s.statementResult(method, m, next, true) })
+	return s.at.query(ctx, rest, func(m message) error { return s.statementResult(method, m, next, true) })
 }
 
 // statementResult sends a StatementResult.

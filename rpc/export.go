@@ -52,10 +52,9 @@ func checkExport(args []byte) error {
 }
 
 // export writes a tar archive with an Arrow IPC file for each table of the trace that has rows.
-func (r *room) export(ctx context.Context, to io.Writer) error {
-	turn := r.server.turns.New()
-	return r.onTrace(ctx, turn, func(ctx context.Context, s *session.Session) error {
-		turn.Pause() // it waits for the client
+func (w *workspace) export(ctx context.Context, to io.Writer) error {
+	return w.use(ctx, func(ctx context.Context, s *session.Session) error {
+		pause(ctx) // it waits for the client
 		file, err := os.CreateTemp(s.Scratch, "export-*")
 		if err != nil {
 			return err
@@ -235,17 +234,18 @@ func (o *outlet) Write(part []byte) (int, error) {
 
 // serveExport answers ExportArgs with the bytes of an export.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
-	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
-	if err == nil {
-		err = checkExport(args)
+	args, free, ok := s.body(w, r)
+	defer free()
+	if !ok {
+		return
 	}
-	if err != nil {
+	if err := checkExport(args); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := &outlet{send: sender(w)}
-	if err := s.plain.export(r.Context(), out); err != nil {
+	if err := s.common.export(r.Context(), out); err != nil {
 		if !out.begun {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			_ = http.NewResponseController(w).Flush()
@@ -264,7 +264,7 @@ func (s *stream) export(ctx context.Context, method uint64, args []byte) error {
 	}}
 	err := checkExport(args)
 	if err == nil {
-		err = s.room.export(ctx, out)
+		err = s.at.export(ctx, out)
 	}
 	if out.failed != nil {
 		return out.failed

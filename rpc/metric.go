@@ -19,9 +19,9 @@ type Metrics interface {
 }
 
 // metric answers ComputeMetricArgs with a ComputeMetricResult.
-func (r *room) metric(ctx context.Context, args []byte) message {
-	return r.answer(ctx, pb.ComputeMetricResult_Error, func(ctx context.Context, s *session.Session, to *message) error {
-		return computeMetric(ctx, r.server.options.Metrics, s, args, to)
+func (w *workspace) metric(ctx context.Context, args []byte) message {
+	return w.answer(ctx, pb.ComputeMetricResult_Error, func(ctx context.Context, s *session.Session, to *message) error {
+		return computeMetric(ctx, w.server.options.Metrics, s, args, to)
 	})
 }
 

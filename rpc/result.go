@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // A batch of a result ends once it has this many cells or bytes.
@@ -31,15 +34,16 @@ type result struct {
 	statements int // run so far
 	withRows   int // statements with rows
 	last       string
-	headed     bool // the first message was sent
+	headed     bool  // the first message was sent
+	unsent     error // why the client did not get a message
 
 	cells, integers, reals, texts, blobs []byte // of the current batch
 }
 
 // newResult returns a result without rows. Memory for a short one is there.
-func newResult(send func(message) error, begun time.Time) *result {
+func newResult(send func(message) error) *result {
 	const few = 1 << 10
-	return &result{send: send, begun: begun, cells: make([]byte, 0, few), texts: make([]byte, 0, 2*few)}
+	return &result{send: send, begun: time.Now(), cells: make([]byte, 0, few), texts: make([]byte, 0, 2*few)}
 }
 
 // add adds the row at which rows are, and sends the batch before it if it is full.
@@ -64,6 +68,45 @@ func (r *result) add(rows *perfettosql.Rows) error {
 		}
 	}
 	return nil
+}
+
+// run runs SQL and makes the rows of the last statement a result. Others compute while the client reads a part of a large one.
+func run(ctx context.Context, on *session.Session, sql string, r *result) error {
+	if len(sql) > MaxQuery {
+		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
+	}
+	send := r.send
+	defer func() { r.send = send }()
+	r.send = func(m message) error {
+		pause(ctx)
+		return send(m)
+	}
+	statements, err := sqltext.Split(sql)
+	if err == nil && len(statements) > 0 {
+		r.statements, r.last = len(statements), statements[len(statements)-1].Text
+	}
+	return on.Each(ctx, sql, func(q *session.Query) error {
+		rows, some := q.Rows(), false
+		if q.Last {
+			r.columns = rows.Columns()
+		}
+		for {
+			more, err := rows.Next()
+			if err != nil || !more {
+				return err
+			}
+			if !some {
+				some = true
+				r.withRows++
+			}
+			if !q.Last {
+				continue
+			}
+			if err := r.add(rows); err != nil {
+				return err
+			}
+		}
+	})
 }
 
 func (r *result) null() {
@@ -137,5 +180,14 @@ func (r *result) flush(last bool, failed error) error {
 		m.text(pb.QueryResult_Error, failed.Error())
 	}
 	m.real(pb.QueryResult_ElapsedTimeMS, float64(time.Since(r.begun).Nanoseconds())/1e6)
-	return r.send(m)
+	r.unsent = r.send(m)
+	return r.unsent
+}
+
+// end sends the rest of the result with the error that ended it, if any. It only returns errors of sending.
+func (r *result) end(failed error) error {
+	if r.unsent != nil {
+		return r.unsent
+	}
+	return r.flush(true, failed)
 }

@@ -19,42 +19,6 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// TestAdmit lists who may use the server: this machine's programs and Perfetto's UI, but no other page, nor one whose name
-// resolves to this machine.
-func TestAdmit(t *testing.T) {
-	o := rpc.Options{Origins: []string{"https://mine.test"}, Host: "box.test"}
-	for _, test := range []struct {
-		host, origin, site string
-		admitted           bool
-	}{
-		{host: "localhost:9001", admitted: true},
-		{host: "127.0.0.1:9001", admitted: true},
-		{host: "[::1]:9001", admitted: true},
-		{host: "BOX.test:9001", admitted: true},
-		{host: "evil.test:9001"},
-		{host: "localhost.evil.test"},
-		{host: "localhost:9001", origin: "https://ui.perfetto.dev", admitted: true},
-		{host: "localhost:9001", origin: "https://mine.test", admitted: true},
-		{host: "localhost:9001", origin: "http://localhost:9001", admitted: true},
-		{host: "localhost:9001", origin: "http://localhost:8080"},
-		{host: "localhost:9001", origin: "https://evil.test"},
-		{host: "localhost:9001", origin: "null"},
-		{host: "localhost:9001", site: "cross-site"},
-		{host: "localhost:9001", site: "none", admitted: true},
-	} {
-		r := httptest.NewRequest(http.MethodPost, "/query", nil)
-		r.Host = test.host
-		for name, value := range map[string]string{"Origin": test.origin, "Sec-Fetch-Site": test.site} {
-			if value != "" {
-				r.Header.Set(name, value)
-			}
-		}
-		if err := o.Admit(r); (err == nil) != test.admitted {
-			t.Errorf("%+v: %v", test, err)
-		}
-	}
-}
-
 func TestPackages(t *testing.T) {
 	standard := fstest.MapFS{"slices/all.sql": {Data: []byte("standard")}, "slices/gone.sql": {}, "other/d.sql": {Data: []byte("standard")}}
 	p := rpc.NewPackages(standard)
@@ -154,11 +118,17 @@ func TestCalls(t *testing.T) {
 		{"POST", "/query", query("SELECT name || dur AS x FROM slice"), http.StatusOK, "work5000\x00"},
 		{"POST", "/query", query("SELECT 1; SELECT absent FROM slice"), http.StatusOK, "no such column: absent"},
 		{"POST", "/query", []byte{0xff}, http.StatusOK, "the query cannot be read"},
-		{"GET", "/query", nil, http.StatusMethodNotAllowed, "POST"},
+		{"GET", "/query", nil, http.StatusMethodNotAllowed, ""},
 		{"GET", "/", nil, http.StatusOK, "ui.perfetto.dev"},
 		{"POST", "/nothing", nil, http.StatusNotFound, ""},
 		{"GET", "/nothing", nil, http.StatusNotFound, ""},
-		{"POST", "/enable_metatrace", nil, http.StatusNotImplemented, "not supported"},
+		{"TRACE", "/status", nil, http.StatusMethodNotAllowed, ""},
+		{"PUT", "/query", query("SELECT 1"), http.StatusMethodNotAllowed, ""},
+		{"DELETE", "/", nil, http.StatusMethodNotAllowed, ""},
+		{"HEAD", "/status", nil, http.StatusOK, ""},
+		{"HEAD", "/query", nil, http.StatusMethodNotAllowed, ""},
+		{"POST", "/disable_and_read_metatrace", nil, http.StatusOK, "metatrace is not supported"},
+		{"POST", "/enable_metatrace", nil, http.StatusNotImplemented, "metatrace is not supported"},
 		{"POST", "/query", make([]byte, rpc.MaxQuery+1<<12), http.StatusRequestEntityTooLarge, "more than"},
 	} {
 		status, body := request(t, test.method, url+test.path, test.body)

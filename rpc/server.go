@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 )
 
@@ -40,25 +43,30 @@ type Options struct {
 	Convert func(ctx context.Context, trace, out string) error
 	Without []string      // tables left without rows in traces that clients send
 	Memory  int64         // bytes that a session may take besides the trace; 0 for session.DefaultMemory
+	Pool    *sqlite.Pool  // of the memory of all sessions; nil for no limit
 	Longest time.Duration // that a call may run; 0 for any time
 }
 
 // Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share tables.
 type Server struct {
-	options  Options
-	name     atomic.Pointer[string] // of the trace
-	plain    *plain
-	turns    *turns.Turns
-	starting turn          // of sessions, one at a time
-	warmed   chan struct{} // is closed once some values were read ahead
-	bodies   budget
-	rooms    atomic.Int64 // how many are open
-	streams  atomic.Int64 // how many are connected
+	options   Options
+	name      atomic.Pointer[string] // of the trace
+	routes    http.Handler
+	common    *common
+	turns     *turns.Turns // to compute
+	bodies    budget
+	running   atomic.Int64 // how many calls compute
+	streams   atomic.Int64 // how many are connected
+	returning atomic.Bool  // memory will be given back
 
-	turn    turn             // to use the fields below
-	session *session.Session // has the data; rooms run statements
-	spare   *session.Session // has begun, for the next room; or nil
-	loads   int              // how many traces there were before
+	mu      sync.Mutex
+	idle    []*opened // sessions that have nothing but the trace, the one used last at the end
+	tidying bool      // tidy will be called
+	traces  int       // how many there were
+	begun   int       // how many sessions have begun
+
+	loading lock             // to use the fields below
+	session *session.Session // has the data; its forks run statements
 	state   state
 	trace   *os.File // the part that a client has sent so far
 	failed  error    // why queries cannot see the trace
@@ -76,20 +84,26 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), starting: newTurn(), turn: newTurn(), warmed: make(chan struct{}), session: s, state: loaded}
+	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), loading: newLock(), session: s, state: loaded}
 	server.name.Store(&name)
-	server.plain = newPlain(server)
+	server.common = server.newCommon()
+	server.routes = server.newRoutes()
 	if s == nil {
 		server.state = waiting
-		close(server.warmed)
 		_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
 	} else {
-		data := s.Stored().Share()
-		server.background(server.readObjects)
-		server.background(server.prepare)
-		server.background(func() { server.warm(data) })
+		server.running.Add(1)
+		go server.prepare()
 	}
 	return server
+}
+
+// prepare begins a session for the first client.
+func (s *Server) prepare() {
+	defer s.running.Add(-1)
+	if o, err := s.acquire(context.Background()); err == nil { // the first call reports an error
+		s.release(o)
+	}
 }
 
 // Clients is the number of pages and programs that are connected.
@@ -100,32 +114,40 @@ const grace = 1500 * time.Millisecond
 
 // Close ends the sessions. One that does not end in time is left to the end of the process.
 func (s *Server) Close() error {
-	go s.plain.close()
-	for end := time.Now().Add(grace); s.rooms.Load() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(grace); s.running.Load() > 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	return s.turn.exclusive(context.Background(), s.close)
+	ctx, stop := context.WithTimeout(context.Background(), grace)
+	defer stop()
+	_ = s.common.lock.during(ctx, s.common.leave)
+	return s.loading.during(ctx, s.close)
 }
 
+// close ends the sessions that no call uses.
 func (s *Server) close() error {
 	var err error
 	if s.trace != nil {
 		err = s.trace.Close()
 	}
-	for _, open := range []*session.Session{s.spare, s.session} {
-		if open != nil {
-			err = errors.Join(err, open.Close())
-		}
+	s.mu.Lock()
+	idle := s.idle
+	s.idle = nil
+	s.traces++
+	s.mu.Unlock()
+	for _, o := range idle {
+		err = errors.Join(err, s.end(o))
 	}
-	s.session, s.spare, s.trace = nil, nil, nil
-	s.loads++
+	if s.session != nil {
+		err = errors.Join(err, s.session.Close())
+	}
+	s.session, s.trace = nil, nil
 	return err
 }
 
 // reset closes the trace, and makes the server wait for another.
 func (s *Server) reset() error {
 	s.name.Store(new(string))
-	s.plain.forget()
+	s.common.forget()
 	s.state, s.failed = waiting, nil
 	return s.close()
 }
@@ -142,7 +164,7 @@ func (s *Server) status() message {
 
 // append adds a part of a trace. After a complete trace it begins another.
 func (s *Server) append(ctx context.Context, part io.Reader) error {
-	return s.turn.exclusive(ctx, func() error {
+	return s.loading.during(ctx, func() error {
 		if s.state == loaded {
 			if err := s.reset(); err != nil {
 				return err
@@ -169,13 +191,14 @@ func (s *Server) begin(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	s.session, err = session.New(ctx, session.Options{Perfetto: true, Shared: true, Modules: s.options.Packages, Metrics: s.options.Metrics, Memory: s.options.Memory})
+	s.session, err = session.New(ctx, session.Options{Perfetto: true, Shared: true, Modules: s.options.Packages, Metrics: s.options.Metrics,
+		Memory: s.options.Memory, Pool: s.options.Pool})
 	return err
 }
 
 // finish converts the trace that a client has sent.
 func (s *Server) finish(ctx context.Context) error {
-	return s.turn.exclusive(ctx, func() error {
+	return s.loading.during(ctx, func() error {
 		if s.state == arriving {
 			s.failed = s.load(ctx)
 		}

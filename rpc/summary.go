@@ -10,8 +10,8 @@ import (
 )
 
 // summary answers a TraceSummaryArgs with a TraceSummaryResult.
-func (r *room) summary(ctx context.Context, args []byte) message {
-	return r.answer(ctx, pb.TraceSummaryResult_Error, func(ctx context.Context, s *session.Session, to *message) error { return summarize(ctx, s, args, to) })
+func (w *workspace) summary(ctx context.Context, args []byte) message {
+	return w.answer(ctx, pb.TraceSummaryResult_Error, func(ctx context.Context, s *session.Session, to *message) error { return summarize(ctx, s, args, to) })
 }
 
 func summarize(ctx context.Context, s *session.Session, args []byte, to *message) error {

@@ -2,9 +2,7 @@ package rpc
 
 import (
 	"io/fs"
-	"net"
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
 )
@@ -65,21 +63,4 @@ func (s *Server) serveUI(w http.ResponseWriter, r *http.Request) bool {
 	}
 	http.ServeFileFS(w, r, s.options.UI, name)
 	return true
-}
-
-// ownOrigin reports whether an origin is that of the server to which a request goes. All names of this machine are one.
-func ownOrigin(origin, host string) bool {
-	u, err := url.Parse(origin)
-	if err != nil || u.Scheme != "http" {
-		return false
-	}
-	if strings.EqualFold(u.Host, host) {
-		return true
-	}
-	name, port, err := net.SplitHostPort(host)
-	return err == nil && u.Port() == port && loopback(name) && loopback(u.Hostname())
-}
-
-func loopback(name string) bool {
-	return strings.EqualFold(name, "localhost") || net.ParseIP(name).IsLoopback()
 }

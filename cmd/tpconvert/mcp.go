@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
-	"github.com/tpconvert/tpconvert/rpc"
-	"github.com/tpconvert/tpconvert/rpc/httpserver"
+	"github.com/tpconvert/tpconvert/internal/web"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -90,16 +88,12 @@ func (o *mcpOptions) run(ctx context.Context, trace inputs.Opener, args []string
 		return err
 	}
 	trace.UI.Result(mcpServing{"http://" + listener.Addr().String()})
-	// A page whose host name resolves to this machine has its own origin.
-	guard, answer := rpc.Options{Host: serve.Hostname(o.http)}, server.Handler()
-	return httpserver.Serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := guard.Admit(r); err != nil {
-			http.Error(w, err.Error(), http.StatusForbidden)
-			return
-		}
-		answer.ServeHTTP(w, r)
-	}), []net.Listener{listener})
+	guard := web.Guard{Host: serve.Hostname(o.http)}
+	return web.Serve(ctx, guard.Protect(server.Handler(), maxMCPBody), listener)
 }
+
+// maxMCPBody is the size of an agent's largest message in bytes.
+const maxMCPBody = 4 << 20
 
 // mcpServing reports the server's address.
 type mcpServing struct {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/internal/hash"
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -56,7 +56,7 @@ func TestKnownArgs(t *testing.T) {
 			ids[text] = id
 		}
 		want = append(want, id)
-		of := hash.Mix(uint64(text), 5) | 1
+		of := paged.Mix(uint64(text), 5) | 1
 		if known.reuse(of, slice) {
 			reused++
 			continue

@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/internal/hash"
+	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
 func TestRecentIDs(t *testing.T) {
 	var r recentIDs
-	hashOf := func(i int64) uint64 { return hash.Mix(uint64(i), 7) | 1 }
+	hashOf := func(i int64) uint64 { return paged.Mix(uint64(i), 7) | 1 }
 	for i := range int64(maxRecent) {
 		if id, added := r.insert(hashOf(i), i); id != i || !added {
 			t.Fatalf("hash %d is new: %d, %v", i, id, added)
@@ -47,7 +47,7 @@ func BenchmarkRecentIDs(b *testing.B) {
 	var r recentIDs
 	var i int64
 	for b.Loop() {
-		r.insert(hash.Mix(uint64(i), 7)|1, i)
+		r.insert(paged.Mix(uint64(i), 7)|1, i)
 		i++
 	}
 }

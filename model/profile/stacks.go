@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"iter"
 
-	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -100,7 +99,7 @@ func (s *Stacks) DummyMapping(name string) MappingID {
 // Frame returns the frame of a function (zero if unknown) at an address relative to a
 // mapping.
 func (s *Stacks) Frame(mapping MappingID, relPC uint64, name table.StringID) FrameID {
-	key := hash.Mix(hash.Mix(uint64(mapping), relPC), uint64(name))
+	key := paged.Mix(paged.Mix(uint64(mapping), relPC), uint64(name))
 	if id := s.frames.Get(key); id != nil {
 		return FrameID(*id)
 	}
@@ -119,9 +118,9 @@ func (s *Stacks) FunctionFrame(mapping MappingID, name, file table.StringID, lin
 // which there is at least one. The same address has another frame where other functions,
 // or lines of them, were recorded.
 func (s *Stacks) SymbolizedFrame(mapping MappingID, relPC uint64, symbols []Symbol) FrameID {
-	key := hash.Mix(uint64(mapping), relPC)
+	key := paged.Mix(uint64(mapping), relPC)
 	for _, f := range symbols {
-		key = hash.Mix(hash.Mix(key, uint64(f.Name)<<32|uint64(f.File)), uint64(f.Line))
+		key = paged.Mix(paged.Mix(key, uint64(f.Name)<<32|uint64(f.File)), uint64(f.Line))
 	}
 	if id := s.functions.Get(key); id != nil {
 		return FrameID(*id)

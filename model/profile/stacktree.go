@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
@@ -66,7 +65,7 @@ func (t *StackTree) Stack(stack StackNumber) (parent StackNumber, frame int32) {
 }
 
 func (k treeStack) hash() uint64 {
-	return hash.Mix(uint64(uint32(k.parent)), uint64(uint32(k.frame)))
+	return paged.Mix(uint64(uint32(k.parent)), uint64(uint32(k.frame)))
 }
 
 func (t *StackTree) grow() {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/distinct"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -63,15 +62,6 @@ func (f *Frame) traits(i int) (*traits, error) {
 	})
 	c.derived.Store(t)
 	return t, nil
-}
-
-// Warm reads a column and finds what the costs of plans depend on, so that queries need not.
-func (f *Frame) Warm(i int) error {
-	t, err := f.traits(i)
-	if err == nil {
-		t.distinct()
-	}
-	return err
 }
 
 // observe takes traits from values, as CREATE PERFETTO TABLE does. number says that they number the rows.
@@ -150,7 +140,7 @@ func (v *values) distinct() uint32 {
 			sample = append(sample, v.int(row))
 		}
 	}
-	return distinct.Estimate(sample, total)
+	return estimateDistinct(sample, total)
 }
 
 // The costs of a plan are those of Trace Processor's, step by step, so that SQLite joins tables in the same order, and rows

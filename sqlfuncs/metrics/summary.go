@@ -23,7 +23,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/internal/perfetto"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -82,7 +81,7 @@ func (s *Summarizer) Add(spec []byte) error {
 func (s *Summarizer) AddText(spec []byte) error { return s.add(spec, readText) }
 
 // textPlace matches the place in an error of prototext.
-var textPlace = lazy.Regexp(`\(line (\d+):(\d+)\): `)
+var textPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(line (\d+):(\d+)\): `) })
 
 // readText reads a message as text. Its error begins with line and column.
 func readText(text []byte, to proto.Message) error {

@@ -46,12 +46,7 @@ type Documented interface {
 	Package(file string) string
 }
 
-// Read reads the objects unless it was done before. An error is not kept.
-func (o *Objects) Read(modules Documented) error {
-	_, err := o.read(modules)
-	return err
-}
-
+// read reads the objects unless it was done before. An error is not kept.
 func (o *Objects) read(modules fs.FS) (*dataframe.Frame, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

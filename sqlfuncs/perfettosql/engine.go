@@ -18,9 +18,10 @@ import (
 
 // Options are what an engine is given besides its tables.
 type Options struct {
-	Modules fs.FS   // files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; nil if there are none
-	Metrics Metrics // of version 1, nil if there are none
-	Memory  int64   // bytes that an engine may take besides the tables of the trace; 0 for any number
+	Modules fs.FS        // files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; nil if there are none
+	Metrics Metrics      // of version 1, nil if there are none
+	Memory  int64        // bytes that an engine may take besides the tables of the trace; 0 for any number
+	Pool    *sqlite.Pool // of the memory of several engines, nil for none
 }
 
 // Metrics has the templates of Trace Processor's metrics of version 1, and builds their messages.
@@ -96,6 +97,7 @@ func (e *Engine) begin() error {
 	if e.options.Memory > 0 {
 		e.db.LimitMemory(e.options.Memory)
 	}
+	e.db.ShareMemory(e.options.Pool)
 	return nil
 }
 
@@ -106,6 +108,9 @@ func (e *Engine) Restart() error {
 	}
 	return e.begin()
 }
+
+// Memory is how many bytes the engine takes.
+func (e *Engine) Memory() int64 { return e.db.Memory() }
 
 // Spent reports whether so little memory is left that the session is of no use.
 func (e *Engine) Spent() bool {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
@@ -81,9 +80,9 @@ func (s *Session) parsedCalls(ctx context.Context, queries string) (names []stri
 var (
 	// writtenCall matches a name before a parenthesis, with white space, of which DuckDB knows all of Unicode's, or a comment
 	// between them.
-	writtenCall = lazy.Regexp(`(\w+)"?[^!-~]*(?:\(|/\*|--)`)
+	writtenCall = lazyRegexp(`(\w+)"?[^!-~]*(?:\(|/\*|--)`)
 	// escapedName matches names that are written as numbers of characters.
-	escapedName = lazy.Regexp(`(?i)\bu&["']`)
+	escapedName = lazyRegexp(`(?i)\bu&["']`)
 )
 
 // writtenCalls returns all names in a statement that look like calls, also in quotes and comments.

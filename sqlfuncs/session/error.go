@@ -3,11 +3,12 @@ package session
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
-	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -92,9 +93,14 @@ func placed(err error, statement, text string, pos int) error {
 // functionError begins the errors of our own functions.
 const functionError = "Invalid Input Error: database/sql/driver: API error: "
 
+// lazyRegexp returns a regular expression that is compiled by its first use, so that commands without it start sooner.
+func lazyRegexp(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // duckDBPlace matches the part of an error with which DuckDB shows its position: a part of the
 // line, and a caret under it.
-var duckDBPlace = lazy.Regexp(`(?s)\n+(LINE (\d+): )([^\n]*)\n( *)\^.*$`)
+var duckDBPlace = lazyRegexp(`(?s)\n+(LINE (\d+): )([^\n]*)\n( *)\^.*$`)
 
 // duckDBError returns the message of a DuckDB error and its byte offset in the statement, or -1 if it has none.
 func duckDBError(err error, statement string) (message string, pos int) {

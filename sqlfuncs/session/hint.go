@@ -4,20 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 var (
 	// noPartition matches DuckDB's error in a macro that selects the columns of a partition.
-	noPartition = lazy.Regexp(`^Binder Error: Star expression "COLUMNS\(.*_span_named\(c, ('(?:[^']|'')*')\).* resulted in an empty set of columns`)
+	noPartition = lazyRegexp(`^Binder Error: Star expression "COLUMNS\(.*_span_named\(c, ('(?:[^']|'')*')\).* resulted in an empty set of columns`)
 	// noColumn matches its error in a macro that needs a column of its source.
-	noColumn = lazy.Regexp(`^Binder Error: Column "(\w+)" in REPLACE list not found`)
+	noColumn = lazyRegexp(`^Binder Error: Column "(\w+)" in REPLACE list not found`)
 	// noObject matches its error about a table or function that does not exist.
-	noObject = lazy.Regexp(`^Catalog Error: .*?\b(?:Table|Table Function|Scalar Function|Aggregate Function|Macro Function) with name "?(\w+)"? (?:does not|is not)`)
+	noObject = lazyRegexp(`^Catalog Error: .*?\b(?:Table|Table Function|Scalar Function|Aggregate Function|Macro Function) with name "?(\w+)"? (?:does not|is not)`)
 	// candidates matches a list of functions of a name for other types.
-	candidates = lazy.Regexp(`(?s)\n\\?\s*t?Candidate functions:.*`)
+	candidates = lazyRegexp(`(?s)\n\\?\s*t?Candidate functions:.*`)
 )
 
 // explained returns DuckDB's message about a statement with the words of its macros in place of their insides, and with what to

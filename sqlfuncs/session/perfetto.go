@@ -43,7 +43,8 @@ func (s *Session) Fork() *Session {
 
 // Begin begins the session of PerfettoSQL on its data.
 func (s *Session) Begin() (err error) {
-	o := perfettosql.Options{Modules: s.options.Modules, Metrics: s.options.Metrics, Memory: cmp.Or(s.options.Memory, DefaultMemory)}
+	o := perfettosql.Options{Modules: s.options.Modules, Metrics: s.options.Metrics, Memory: cmp.Or(s.options.Memory, DefaultMemory),
+		Pool: s.options.Pool}
 	s.perfetto, err = perfettosql.New(s.data, o)
 	return err
 }

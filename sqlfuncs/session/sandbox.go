@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/lazy"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -50,7 +49,7 @@ func (s *Session) confine(ctx context.Context, a allowed) error {
 }
 
 // firstWord matches white space, of which DuckDB knows all of Unicode's, comments, and a word.
-var firstWord = lazy.Regexp(`^(?:[^!-~]|--[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*(\w+)`)
+var firstWord = lazyRegexp(`^(?:[^!-~]|--[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*(\w+)`)
 
 // keyword is the first word of a statement, in upper case.
 func keyword(statement string) string {
@@ -62,11 +61,11 @@ func keyword(statement string) string {
 
 var (
 	// readingPragma matches the only statements PRAGMA that are allowed.
-	readingPragma = lazy.Regexp(`(?i)^\s*PRAGMA\s+(?:version|platform|user_agent|database_list|database_size|show_tables|show_tables_expanded|collations|functions|(?:table_info|storage_info|show)\s*\(\s*'(?:[^']|\'\')*'\s*\))\s*;?\s*$`)
+	readingPragma = lazyRegexp(`(?i)^\s*PRAGMA\s+(?:version|platform|user_agent|database_list|database_size|show_tables|show_tables_expanded|collations|functions|(?:table_info|storage_info|show)\s*\(\s*'(?:[^']|\'\')*'\s*\))\s*;?\s*$`)
 	// namedOutside matches the options of a COPY whose pattern of file names may lead out of its folder.
-	namedOutside = lazy.Regexp(`(?is)filename_pattern.*(?:[/\\]|\.\.)|(?:[/\\]|\.\.).*filename_pattern`)
+	namedOutside = lazyRegexp(`(?is)filename_pattern.*(?:[/\\]|\.\.)|(?:[/\\]|\.\.).*filename_pattern`)
 	// running matches EXPLAIN ANALYZE, which runs a statement, of one that does more than read.
-	running = lazy.Regexp(`(?is)\banaly[sz]e\b.*\b(?:copy|export|import|attach|detach|load|install|call|execute|prepare|pragma|set|use|vacuum)\b`)
+	running = lazyRegexp(`(?is)\banaly[sz]e\b.*\b(?:copy|export|import|attach|detach|load|install|call|execute|prepare|pragma|set|use|vacuum)\b`)
 )
 
 // admit refuses what the type of a statement, which DuckDB says, does not show.

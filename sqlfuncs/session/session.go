@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Shared     bool                // of PerfettoSQL: only the sessions of Fork run SQL
 	Derived    bool                // tables have the rows that derive added
 	Memory     int64               // bytes that PerfettoSQL may take besides the tables of the dataset; 0 for DefaultMemory
+	Pool       *sqlite.Pool        // of the memory of several sessions of PerfettoSQL, nil for none
 	NoComments bool                // leave out comments on tables and macros, because nobody reads them
 }
 

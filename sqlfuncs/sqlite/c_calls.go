@@ -13,15 +13,13 @@ import (
 	"math"
 	"runtime"
 	"unsafe"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // Value is an argument of a function or of a virtual table's filter. It is valid during the call.
 type Value struct{ cell *C.cell }
 
 func (v Value) p() *C.sqlite3_value {
-	return (*C.sqlite3_value)(address.Pointer(uintptr(v.cell.value)))
+	return (*C.sqlite3_value)(pointer(uintptr(v.cell.value)))
 }
 
 // Type returns the type of the value.
@@ -76,12 +74,12 @@ func (v Value) Float() float64 {
 func (v Value) View() string {
 	switch v.Type() {
 	case TextOf, Blob:
-		return address.View(uintptr(v.cell.bits), int(v.cell.n))
+		return viewAt(uintptr(v.cell.bits), int(v.cell.n))
 	case Null:
 		return ""
 	}
 	p := C.sqlite3_value_text(v.p())
-	return address.View(uintptr(unsafe.Pointer(p)), int(C.sqlite3_value_bytes(v.p())))
+	return viewAt(uintptr(unsafe.Pointer(p)), int(C.sqlite3_value_bytes(v.p())))
 }
 
 // Blob returns a copy of the bytes of a BLOB or of a text.
@@ -102,7 +100,7 @@ func (v Value) pointer(kind uintptr) uintptr {
 	if v.Type() != Null {
 		return 0
 	}
-	return uintptr(C.sqlite3_value_pointer(v.p(), (*C.char)(address.Pointer(kind))))
+	return uintptr(C.sqlite3_value_pointer(v.p(), (*C.char)(pointer(kind))))
 }
 
 // Each calls f with each value of the list of an IN constraint that Index.UseIn handed over.
@@ -169,7 +167,7 @@ func (c Context) Blob(b []byte) {
 func (c Context) Value(v Value) {
 	switch t := v.cell._type; Type(t) {
 	case TextOf, Blob:
-		c.copied(t, address.View(uintptr(v.cell.bits), int(v.cell.n)))
+		c.copied(t, viewAt(uintptr(v.cell.bits), int(v.cell.n)))
 	default:
 		c.cell._type, c.cell.bits = t, v.cell.bits
 	}
@@ -467,9 +465,9 @@ func goClose(c *C.cursor) {
 	r.list.Unpin()
 	r.texts.release()
 	r.numbers.release()
-	C.free(address.Pointer(uintptr(c.columns)))
-	C.free(address.Pointer(uintptr(c.tests)))
-	C.free(address.Pointer(uintptr(c.passed)))
+	C.free(pointer(uintptr(c.columns)))
+	C.free(pointer(uintptr(c.tests)))
+	C.free(pointer(uintptr(c.passed)))
 }
 
 // readerOf returns the reader of a cursor, which may have been kept from another one.
@@ -507,11 +505,11 @@ func (r *reader) showSearch() {
 		c.rows, c.order = C.int64_t(len(s.Order)), pinned(&r.pins, s.Order)
 	}
 	if n := len(s.Tests); n != int(c.tested) {
-		C.free(address.Pointer(uintptr(c.tests)))
+		C.free(pointer(uintptr(c.tests)))
 		c.tests, c.tested = C.uint64_t(uintptr(C.calloc(C.size_t(n), C.sizeof_test))), C.int64_t(n)
 	}
 	for i, t := range s.Tests {
-		to := &unsafe.Slice((*C.test)(address.Pointer(uintptr(c.tests))), len(s.Tests))[i]
+		to := &unsafe.Slice((*C.test)(pointer(uintptr(c.tests))), len(s.Tests))[i]
 		to.op = C.int32_t(t.Op)
 		describe(&r.pins, &to.column, t.Vector)
 	}
@@ -591,7 +589,7 @@ func (r *reader) goTo() {
 	at := int64(r.c.at)
 	row := at
 	if r.c.list != 0 {
-		row = int64(*(*uint32)(address.Pointer(uintptr(r.c.list) + 4*uintptr(at))))
+		row = int64(*(*uint32)(pointer(uintptr(r.c.list) + 4*uintptr(at))))
 	}
 	r.columnar.GoTo(row, at)
 }
@@ -603,7 +601,7 @@ func (r *reader) room(i C.int) *C.column {
 		p := C.calloc(C.size_t(n), C.sizeof_column)
 		grown := unsafe.Slice((*C.column)(p), n)
 		copy(grown, r.columns)
-		C.free(address.Pointer(uintptr(r.c.columns)))
+		C.free(pointer(uintptr(r.c.columns)))
 		r.columns, r.c.columns, r.c.known = grown, C.uint64_t(uintptr(p)), C.int64_t(n)
 	}
 	return &r.columns[i]

@@ -7,6 +7,13 @@ package sqlite
 
 #include <stdlib.h>
 #include "c.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+static void trim(void) { malloc_trim(0); }
+#else
+static void trim(void) {}
+#endif
 */
 import "C"
 
@@ -16,8 +23,6 @@ import (
 	"unsafe"
 
 	_ "github.com/mattn/go-sqlite3" // the C code of SQLite; nothing else of it is used
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // connection is SQLite's side of a DB.
@@ -140,8 +145,8 @@ func (d *DB) prepare(text string) (s *Stmt, used int, code int32) {
 func (s *Stmt) Close() {
 	if s.p != nil {
 		C.tp_finalize(s.db.account, s.p)
-		C.free(address.Pointer(uintptr(s.rows.cells)))
-		C.free(address.Pointer(uintptr(s.rows.bytes)))
+		C.free(pointer(uintptr(s.rows.cells)))
+		C.free(pointer(uintptr(s.rows.bytes)))
 		s.p = nil
 	}
 }
@@ -194,7 +199,7 @@ func (s *Stmt) stepped(code int32) int32 {
 	} else if code != codeDone {
 		s.err = s.db.error(code, "")
 	}
-	s.cells = unsafe.Slice((*C.cell)(address.Pointer(uintptr(r.cells))), int(r.got)*n)
+	s.cells = unsafe.Slice((*C.cell)(pointer(uintptr(r.cells))), int(r.got)*n)
 	s.left = int(r.got) - 1
 	s.row = s.cells[:n]
 	return codeRow
@@ -213,7 +218,7 @@ func (s *Stmt) failed(code int32) error {
 func (s *Stmt) room(rows int) {
 	r := &s.rows
 	s.row = nil
-	C.free(address.Pointer(uintptr(r.cells)))
+	C.free(pointer(uintptr(r.cells)))
 	r.n, r.wanted = C.int32_t(s.Columns()), C.int32_t(rows)
 	r.cells = C.uint64_t(uintptr(C.malloc(C.size_t(max(1, rows*int(r.n))) * C.sizeof_cell)))
 	if rows > 1 && r.bytes == 0 {
@@ -298,7 +303,7 @@ func (s *Stmt) bindValue(i int, v Value) int32 {
 }
 
 func (s *Stmt) bindPointer(i int, id, kind uintptr) int32 {
-	return int32(C.tp_bind_pointer(s.p, C.int(i), C.uint64_t(id), (*C.char)(address.Pointer(kind))))
+	return int32(C.tp_bind_pointer(s.p, C.int(i), C.uint64_t(id), (*C.char)(pointer(kind))))
 }
 
 // allocate returns n bytes that no database takes.
@@ -307,7 +312,10 @@ func allocate(n int) uintptr {
 }
 
 // release releases memory of allocate.
-func release(p uintptr) { C.free(address.Pointer(p)) }
+func release(p uintptr) { C.free(pointer(p)) }
+
+// trim gives the system the memory that was released.
+func trim() { C.trim() }
 
 // configured is whether SQLite's memory is counted, which has to be before all that allocates.
 var configured = func() bool {

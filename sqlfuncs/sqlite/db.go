@@ -21,6 +21,9 @@ type DB struct {
 	fail   error // the Go error behind the last error of a callback
 	memory *account
 
+	pool    *Pool // nil if it shares no memory
+	settled int64 // what it takes of the pool
+
 	original  original
 	functions map[string]*callable // by name and number of arguments
 	authorize func(a Action, first, second string) bool
@@ -46,7 +49,12 @@ func (d *DB) Close() error {
 	if err := d.original.close(); err != nil {
 		return err
 	}
-	if code := d.close(); code != codeOK {
+	code := d.close()
+	if d.pool != nil {
+		d.pool.used.Add(-d.settled)
+		d.settled = 0
+	}
+	if code != codeOK {
 		return fmt.Errorf("closing SQLite: code %d", code)
 	}
 	return nil
@@ -76,7 +84,7 @@ func (d *DB) During(ctx context.Context, do func() error) error {
 			}
 		}
 	})
-	end := d.takeTurns(ctx)
+	end := d.watch(ctx)
 	err := do()
 	end()
 	close(done)
@@ -124,9 +132,8 @@ func (d *DB) error(code int32, fallback string) error {
 		e.Message, e.Offset = text, offset
 	}
 	e.Cause, d.fail = d.fail, nil
-	if d.memory.exceeded != 0 {
-		e.Cause = ErrMemory(d.memory.limit)
-		e.Message = e.Cause.Error()
+	if err := d.exceeded(); err != nil {
+		e.Cause, e.Message = err, err.Error()
 	}
 	return e
 }
@@ -261,13 +268,25 @@ func (s *Stmt) BindPointer(i int, v any, kind string) error {
 // instructions of SQLite are between two calls of its progress handler, some 0.2 ms.
 const instructions = 10_000
 
-// takeTurns makes statements wait for the turn in ctx, if there is one, until the function that it returns is called.
-func (d *DB) takeTurns(ctx context.Context) (end func()) {
+// watch makes statements wait for the turn in ctx and settle what they take of the pool, if there are any, until the function that it
+// returns is called.
+func (d *DB) watch(ctx context.Context) (end func()) {
 	turn := turns.From(ctx)
-	if turn == nil {
+	if turn == nil && d.pool == nil {
 		return func() {}
 	}
-	d.progress = func() { turn.Step(ctx.Done()) }
+	d.progress = func() {
+		if d.settle() {
+			d.exceed(overPool)
+		}
+		if turn != nil {
+			turn.Take(ctx.Done())
+		}
+	}
 	d.watchProgress(instructions)
-	return func() { d.watchProgress(0) }
+	return func() {
+		d.watchProgress(0)
+		d.memory.brief = 0
+		d.settle()
+	}
 }

@@ -8,8 +8,6 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // Value is an argument of a function or of a virtual table's filter. It is valid during the call.
@@ -36,13 +34,13 @@ func (v Value) View() string {
 	if p == 0 {
 		return ""
 	}
-	return address.View(p, int(lib.Xsqlite3_value_bytes(v.tls, v.p)))
+	return viewAt(p, int(lib.Xsqlite3_value_bytes(v.tls, v.p)))
 }
 
 // Blob returns a copy of the bytes of a BLOB or of a text.
 func (v Value) Blob() []byte {
 	p := lib.Xsqlite3_value_blob(v.tls, v.p)
-	return append([]byte{}, address.Bytes(p, int(lib.Xsqlite3_value_bytes(v.tls, v.p)))...)
+	return append([]byte{}, bytesAt(p, int(lib.Xsqlite3_value_bytes(v.tls, v.p)))...)
 }
 
 // JSON reports whether a text is known to be JSON, as what the functions of JSON return.
@@ -64,7 +62,7 @@ func (v Value) Each(f func(Value) error) error {
 	defer lib.Xsqlite3_free(v.tls, item)
 	code := lib.Xsqlite3_vtab_in_first(v.tls, v.p, item)
 	for ; code == codeOK; code = lib.Xsqlite3_vtab_in_next(v.tls, v.p, item) {
-		if err := f(Value{v.tls, *(*uintptr)(address.Pointer(item))}); err != nil {
+		if err := f(Value{v.tls, *(*uintptr)(pointer(item))}); err != nil {
 			return err
 		}
 	}
@@ -154,7 +152,7 @@ type lookups struct{}
 
 // called returns the function of a call, and its arguments until release.
 func called(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) (*callable, Context, []Value) {
-	f := (*callable)(address.Pointer(lib.Xsqlite3_user_data(tls, ctx)))
+	f := (*callable)(pointer(lib.Xsqlite3_user_data(tls, ctx)))
 	args := f.place()
 	for _, v := range elements[uintptr](argv, argc) {
 		*args = append(*args, Value{tls, v})
@@ -164,7 +162,7 @@ func called(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) (*callable, Co
 
 // groupID returns where the number of a group's Aggregate stands. It is nil once the statement has run out of memory.
 func groupID(tls *libc.TLS, ctx uintptr) *uintptr {
-	return (*uintptr)(address.Pointer(lib.Xsqlite3_aggregate_context(tls, ctx, int32(unsafe.Sizeof(ctx)))))
+	return (*uintptr)(pointer(lib.Xsqlite3_aggregate_context(tls, ctx, int32(unsafe.Sizeof(ctx)))))
 }
 
 var (
@@ -186,18 +184,18 @@ var (
 	})
 	currentCall = function(func(tls *libc.TLS, ctx uintptr) {
 		if id := groupID(tls, ctx); id != nil {
-			f := (*callable)(address.Pointer(lib.Xsqlite3_user_data(tls, ctx)))
+			f := (*callable)(pointer(lib.Xsqlite3_user_data(tls, ctx)))
 			*id = f.current(Context{tls, ctx}, *id)
 		}
 	})
 	finalCall = function(func(tls *libc.TLS, ctx uintptr) {
 		if id := groupID(tls, ctx); id != nil {
-			f := (*callable)(address.Pointer(lib.Xsqlite3_user_data(tls, ctx)))
+			f := (*callable)(pointer(lib.Xsqlite3_user_data(tls, ctx)))
 			f.final(Context{tls, ctx}, *id)
 		}
 	})
 	releaseFunction = function(func(_ *libc.TLS, p uintptr) {
-		f := (*callable)(address.Pointer(p))
+		f := (*callable)(pointer(p))
 		delete(f.db.kept, f)
 	})
 )
@@ -249,7 +247,7 @@ func (x planning) Constant(i int) (Value, bool) {
 	if lib.Xsqlite3_vtab_rhs_value(x.tls, x.p, int32(i), to) != codeOK {
 		return Value{}, false
 	}
-	p := *(*uintptr)(address.Pointer(to))
+	p := *(*uintptr)(pointer(to))
 	return Value{x.tls, p}, p != 0
 }
 
@@ -268,11 +266,11 @@ type cursor struct {
 }
 
 func tableAt(p uintptr) *openTable {
-	return (*openTable)(address.Pointer((*vtab)(address.Pointer(p)).of))
+	return (*openTable)(pointer((*vtab)(pointer(p)).of))
 }
 
 func cursorAt(p uintptr) *openCursor {
-	return (*openCursor)(address.Pointer((*cursor)(address.Pointer(p)).of))
+	return (*openCursor)(pointer((*cursor)(pointer(p)).of))
 }
 
 // failed keeps the error of a callback for the caller, and gives SQLite its text where it looks for it.
@@ -286,13 +284,13 @@ func (d *DB) failed(tls *libc.TLS, message *uintptr, err error) int32 {
 }
 
 func (d *DB) cursorFailed(tls *libc.TLS, p uintptr, err error) int32 {
-	return d.failed(tls, &(*vtab)(address.Pointer((*cursor)(address.Pointer(p)).base.FpVtab)).base.FzErrMsg, err)
+	return d.failed(tls, &(*vtab)(pointer((*cursor)(pointer(p)).base.FpVtab)).base.FzErrMsg, err)
 }
 
 // connected hands a new table to SQLite.
 func (m *module) connected(tls *libc.TLS, db uintptr, to, message uintptr, t Table, declaration string, err error) int32 {
 	if err != nil {
-		return m.db.failed(tls, (*uintptr)(address.Pointer(message)), err)
+		return m.db.failed(tls, (*uintptr)(pointer(message)), err)
 	}
 	text := allocated(tls, declaration)
 	defer lib.Xsqlite3_free(tls, text)
@@ -302,16 +300,16 @@ func (m *module) connected(tls *libc.TLS, db uintptr, to, message uintptr, t Tab
 	p := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(vtab{})))
 	o := &openTable{m.db, t, m}
 	m.db.kept[o] = struct{}{}
-	*(*vtab)(address.Pointer(p)) = vtab{of: uintptr(unsafe.Pointer(o))}
-	*(*uintptr)(address.Pointer(to)) = p
+	*(*vtab)(pointer(p)) = vtab{of: uintptr(unsafe.Pointer(o))}
+	*(*uintptr)(pointer(to)) = p
 	return codeOK
 }
 
 func xCreate(tls *libc.TLS, db, data uintptr, argc int32, argv, to, message uintptr) int32 {
-	m := (*module)(address.Pointer(data))
+	m := (*module)(pointer(data))
 	var args []string
 	for _, p := range elements[uintptr](argv, argc) {
-		args = append(args, address.String(p))
+		args = append(args, stringAt(p))
 	}
 	t, declaration, err := m.Create(args[2], args[3:])
 	return m.connected(tls, db, to, message, t, declaration, err)
@@ -323,7 +321,7 @@ func xReconnect(tls *libc.TLS, db, data uintptr, argc int32, argv, to, message u
 }
 
 func xConnect(tls *libc.TLS, db, data uintptr, _ int32, _, to, message uintptr) int32 {
-	m := (*module)(address.Pointer(data))
+	m := (*module)(pointer(data))
 	t, declaration, err := m.Connect()
 	return m.connected(tls, db, to, message, t, declaration, err)
 }
@@ -350,7 +348,7 @@ func xBestIndex(tls *libc.TLS, p, info uintptr) int32 {
 	case ErrNoPlan:
 		return codeConstraint
 	default:
-		return t.db.failed(tls, &(*vtab)(address.Pointer(p)).base.FzErrMsg, err)
+		return t.db.failed(tls, &(*vtab)(pointer(p)).base.FzErrMsg, err)
 	}
 }
 
@@ -358,13 +356,13 @@ func xOpen(tls *libc.TLS, p, to uintptr) int32 {
 	t := tableAt(p)
 	c, err := t.Open()
 	if err != nil {
-		return t.db.failed(tls, &(*vtab)(address.Pointer(p)).base.FzErrMsg, err)
+		return t.db.failed(tls, &(*vtab)(pointer(p)).base.FzErrMsg, err)
 	}
 	o := &openCursor{db: t.db, Cursor: c}
 	t.db.kept[o] = struct{}{}
 	q := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(cursor{})))
-	*(*cursor)(address.Pointer(q)) = cursor{of: uintptr(unsafe.Pointer(o))}
-	*(*uintptr)(address.Pointer(to)) = q
+	*(*cursor)(pointer(q)) = cursor{of: uintptr(unsafe.Pointer(o))}
+	*(*uintptr)(pointer(to)) = q
 	return codeOK
 }
 
@@ -417,14 +415,14 @@ func xRowid(tls *libc.TLS, p, to uintptr) int32 {
 	if id == NoRowid {
 		return c.db.cursorFailed(tls, p, errNoRowid)
 	}
-	*(*int64)(address.Pointer(to)) = id
+	*(*int64)(pointer(to)) = id
 	return codeOK
 }
 
 func xFindFunction(_ *libc.TLS, p uintptr, _ int32, name, to, _ uintptr) int32 {
-	op := tableAt(p).overload(address.String(name))
+	op := tableAt(p).overload(stringAt(name))
 	if op != 0 {
-		*(*uintptr)(address.Pointer(to)) = isTrue
+		*(*uintptr)(pointer(to)) = isTrue
 	}
 	return int32(op)
 }
@@ -432,14 +430,14 @@ func xFindFunction(_ *libc.TLS, p uintptr, _ int32, name, to, _ uintptr) int32 {
 var isTrue = function(func(tls *libc.TLS, ctx uintptr, _ int32, _ uintptr) { lib.Xsqlite3_result_int64(tls, ctx, 1) })
 
 var releaseModule = function(func(_ *libc.TLS, p uintptr) {
-	m := (*module)(address.Pointer(p))
+	m := (*module)(pointer(p))
 	delete(m.db.kept, m)
 })
 
 // methods returns SQLite's table of a module's methods, which it keeps.
 func methods(create, connect uintptr) uintptr {
 	p := allocate(int(unsafe.Sizeof(lib.Tsqlite3_module{})))
-	*(*lib.Tsqlite3_module)(address.Pointer(p)) = lib.Tsqlite3_module{
+	*(*lib.Tsqlite3_module)(pointer(p)) = lib.Tsqlite3_module{
 		FxCreate: create, FxConnect: connect, FxBestIndex: function(xBestIndex), FxDisconnect: function(xDisconnect), FxDestroy: function(xDestroy),
 		FxOpen: function(xOpen), FxClose: function(xClose), FxFilter: function(xFilter), FxNext: function(xNext),
 		FxEof: function(xEOF), FxColumn: function(xColumn), FxRowid: function(xRowid),

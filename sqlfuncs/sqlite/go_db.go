@@ -12,8 +12,6 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // connection is SQLite's side of a DB.
@@ -31,7 +29,7 @@ func (d *DB) open() int32 {
 	name := allocated(tls, ":memory:")
 	to := lib.Xsqlite3_malloc(tls, 8)
 	code := lib.Xsqlite3_open_v2(tls, name, to, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE|lib.SQLITE_OPEN_NOMUTEX, 0)
-	d.p = *(*uintptr)(address.Pointer(to))
+	d.p = *(*uintptr)(pointer(to))
 	lib.Xsqlite3_free(tls, name)
 	lib.Xsqlite3_free(tls, to)
 	if code == codeOK {
@@ -83,7 +81,7 @@ func (d *DB) watchActions() {
 }
 
 var authorizer = function(func(_ *libc.TLS, data uintptr, action int32, first, second, _, _ uintptr) int32 {
-	return (*DB)(address.Pointer(data)).allowed(Action(action), func() (string, string) { return address.String(first), address.String(second) })
+	return (*DB)(pointer(data)).allowed(Action(action), func() (string, string) { return stringAt(first), stringAt(second) })
 })
 
 func (d *DB) watchProgress(instructions int32) {
@@ -95,7 +93,7 @@ func (d *DB) watchProgress(instructions int32) {
 }
 
 var progress = function(func(_ *libc.TLS, data uintptr) int32 {
-	(*DB)(address.Pointer(data)).progress()
+	(*DB)(pointer(data)).progress()
 	return 0
 })
 
@@ -104,7 +102,7 @@ func (d *DB) last() (message string, offset int, ok bool) {
 	if d.p == 0 {
 		return "", 0, false
 	}
-	return address.String(lib.Xsqlite3_errmsg(d.tls, d.p)), int(lib.Xsqlite3_error_offset(d.tls, d.p)), true
+	return stringAt(lib.Xsqlite3_errmsg(d.tls, d.p)), int(lib.Xsqlite3_error_offset(d.tls, d.p)), true
 }
 
 // Stmt is a prepared statement.
@@ -125,10 +123,10 @@ func (d *DB) prepare(text string) (s *Stmt, used int, code int32) {
 	if code := lib.Xsqlite3_prepare_v2(d.tls, d.p, sql, int32(len(text)), to, tail); code != codeOK {
 		return nil, 0, code
 	}
-	if p := *(*uintptr)(address.Pointer(to)); p != 0 {
+	if p := *(*uintptr)(pointer(to)); p != 0 {
 		s = &Stmt{d, p}
 	}
-	return s, int(*(*uintptr)(address.Pointer(tail)) - sql), codeOK
+	return s, int(*(*uintptr)(pointer(tail)) - sql), codeOK
 }
 
 // Close releases the statement.
@@ -183,12 +181,12 @@ func (s *Stmt) Columns() int { return int(lib.Xsqlite3_column_count(s.db.tls, s.
 
 // Name returns the name of a column.
 func (s *Stmt) Name(i int) string {
-	return address.String(lib.Xsqlite3_column_name(s.db.tls, s.p, int32(i)))
+	return stringAt(lib.Xsqlite3_column_name(s.db.tls, s.p, int32(i)))
 }
 
 // Declared returns the declared type of the table's column behind a column, or "".
 func (s *Stmt) Declared(i int) string {
-	return address.String(lib.Xsqlite3_column_decltype(s.db.tls, s.p, int32(i)))
+	return stringAt(lib.Xsqlite3_column_decltype(s.db.tls, s.p, int32(i)))
 }
 
 // Value returns a column of the row, until the next step.
@@ -208,7 +206,7 @@ func (s *Stmt) Float(i int) float64 { return lib.Xsqlite3_column_double(s.db.tls
 // View returns a column of the row as text without a copy, until the next step.
 func (s *Stmt) View(i int) string {
 	p := lib.Xsqlite3_column_text(s.db.tls, s.p, int32(i))
-	return address.View(p, int(lib.Xsqlite3_column_bytes(s.db.tls, s.p, int32(i))))
+	return viewAt(p, int(lib.Xsqlite3_column_bytes(s.db.tls, s.p, int32(i))))
 }
 
 // Parameter returns the number of a parameter, such as "$x"; 0 if there is none.
@@ -223,7 +221,7 @@ func (s *Stmt) Parameters() int { return int(lib.Xsqlite3_bind_parameter_count(s
 
 // ParameterName returns the name of a parameter with its prefix, or "".
 func (s *Stmt) ParameterName(i int) string {
-	return address.String(lib.Xsqlite3_bind_parameter_name(s.db.tls, s.p, int32(i)))
+	return stringAt(lib.Xsqlite3_bind_parameter_name(s.db.tls, s.p, int32(i)))
 }
 
 func (s *Stmt) bindNull(i int) int32 { return lib.Xsqlite3_bind_null(s.db.tls, s.p, int32(i)) }
@@ -271,7 +269,7 @@ func funcAt[T any](address uintptr) T { return *(*T)(unsafe.Pointer(&address)) }
 func allocated(tls *libc.TLS, s string) uintptr {
 	p := lib.Xsqlite3_malloc64(tls, uint64(len(s)+1))
 	if p != 0 {
-		address.Copy(p, s)
+		copyTo(p, s)
 	}
 	return p
 }
@@ -305,6 +303,9 @@ func release(p uintptr) {
 	defer memoryMu.Unlock()
 	lib.Xsqlite3_free(memoryTLS, p)
 }
+
+// trim has nothing to do: what is released is the system's at once.
+func trim() {}
 
 // accounts are the open databases, by the thread that SQLite thinks it runs on: allocators get nothing else. Each map is
 // never changed.
@@ -343,7 +344,7 @@ func (d *DB) take(n int64) bool {
 	if n <= 0 || a.used+a.brief <= a.limit {
 		return true
 	}
-	d.exceed()
+	d.exceed(overLimit)
 	if n < mustServe {
 		return true
 	}
@@ -409,7 +410,7 @@ func countMemory(tls *libc.TLS) {
 		}
 	}
 	configure(lib.SQLITE_CONFIG_GETMALLOC)
-	m := (*lib.Tsqlite3_mem_methods)(address.Pointer(methods))
+	m := (*lib.Tsqlite3_mem_methods)(pointer(methods))
 	allocator.malloc = funcAt[func(*libc.TLS, int32) uintptr](m.FxMalloc)
 	allocator.realloc = funcAt[func(*libc.TLS, uintptr, int32) uintptr](m.FxRealloc)
 	allocator.free = funcAt[func(*libc.TLS, uintptr)](m.FxFree)

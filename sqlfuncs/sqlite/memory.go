@@ -3,8 +3,6 @@ package sqlite
 import (
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // Arena holds texts where SQLite can read them. They stay until Free.
@@ -31,10 +29,10 @@ func (a *Arena) Add(s string) Text {
 		p := allocate(size)
 		a.chunks = append(a.chunks, p)
 		a.bytes += int64(size)
-		a.free = address.Bytes(p, size)
+		a.free = bytesAt(p, size)
 	}
 	t := Text{uintptr(unsafe.Pointer(&a.free[0])), len(s)}
-	address.Copy(t.address, s)
+	copyTo(t.address, s)
 	a.free = a.free[n:]
 	return t
 }
@@ -57,11 +55,11 @@ type Text struct {
 }
 
 // String returns the text without copying it. It is valid as long as the arena.
-func (t Text) String() string { return address.View(t.address, t.n) }
+func (t Text) String() string { return viewAt(t.address, t.n) }
 
 var emptyText = func() uintptr {
 	p := allocate(1)
-	address.Copy(p, "")
+	copyTo(p, "")
 	return p
 }()
 
@@ -100,20 +98,20 @@ func (t *Texts) grow() {
 		t.room = max(16, 2*t.room)
 		table := allocate(t.room * int(unsafe.Sizeof(p)))
 		t.tables = append(t.tables, table)
-		copy(unsafe.Slice((*uintptr)(address.Pointer(table)), t.room), t.chunks)
+		copy(unsafe.Slice((*uintptr)(pointer(table)), t.room), t.chunks)
 		t.table.Store(table)
 		return
 	}
-	unsafe.Slice((*uintptr)(address.Pointer(t.table.Load())), t.room)[len(t.chunks)-1] = p
+	unsafe.Slice((*uintptr)(pointer(t.table.Load())), t.room)[len(t.chunks)-1] = p
 }
 
 func textAt(chunk uintptr, i int) *Text {
-	return (*Text)(address.Pointer(chunk + uintptr(i)*unsafe.Sizeof(Text{})))
+	return (*Text)(pointer(chunk + uintptr(i)*unsafe.Sizeof(Text{})))
 }
 
 // At returns a text by its number. It is valid until Free.
 func (t *Texts) At(id uint32) Text {
-	chunk := *(*uintptr)(address.Pointer(t.table.Load() + uintptr(id>>chunkBits)*unsafe.Sizeof(uintptr(0))))
+	chunk := *(*uintptr)(pointer(t.table.Load() + uintptr(id>>chunkBits)*unsafe.Sizeof(uintptr(0))))
 	return *textAt(chunk, int(id%chunkTexts))
 }
 

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 	"unsafe"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // Module makes virtual tables.
@@ -170,11 +168,11 @@ type indexUsage struct {
 	omit uint8
 }
 
-func elements[T any](at uintptr, n int32) []T { return unsafe.Slice((*T)(address.Pointer(at)), n) }
+func elements[T any](at uintptr, n int32) []T { return unsafe.Slice((*T)(pointer(at)), n) }
 
 // indexAt returns the Index at an address, for a call of Best. Most queries need no more constraints than there is room for.
 func indexAt(info uintptr, p planning, room []Constraint) Index {
-	x := Index{planning: p, info: (*indexInfo)(address.Pointer(info)), Constraints: room}
+	x := Index{planning: p, info: (*indexInfo)(pointer(info)), Constraints: room}
 	x.Used = x.info.used
 	for _, c := range elements[indexConstraint](x.info.constraint, x.info.constraints) {
 		x.Constraints = append(x.Constraints, Constraint{int(c.column), Op(c.op), c.usable != 0})
@@ -254,7 +252,7 @@ type openCursor struct {
 // filter calls Filter with a plan, whose text is at an address, and the arguments.
 func (c *openCursor) filter(number int, plan uintptr) error {
 	if plan != c.plan || number != c.number || plan == 0 {
-		c.plan, c.number, c.text = plan, number, address.String(plan)
+		c.plan, c.number, c.text = plan, number, stringAt(plan)
 	}
 	return c.Filter(number, c.text, c.args)
 }

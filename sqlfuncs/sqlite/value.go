@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/address"
 )
 
 // IsNull reports whether the value is NULL. A value of Pointer is NULL too.
@@ -144,7 +142,7 @@ func static(s string) uintptr {
 	p, ok := statics.at[s]
 	if !ok {
 		p = allocate(len(s) + 1)
-		address.Copy(p, s)
+		copyTo(p, s)
 		statics.at[s] = p
 	}
 	return p

@@ -14,8 +14,8 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
+	"github.com/tpconvert/tpconvert/internal/web"
 	"github.com/tpconvert/tpconvert/rpc"
-	"github.com/tpconvert/tpconvert/rpc/httpserver"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -26,10 +26,10 @@ const maxOpenTraces = 16
 // chooser serves a page to choose a trace of a dataset of many, and each chosen trace at a port of its own, because Perfetto's
 // UI can name its server by a port alone.
 type chooser struct {
+	http.Handler
 	options *Options
 	trace   inputs.Opener
 	input   string
-	guard   rpc.Options
 	metrics *fleetMetrics   // of all traces, nil for none
 	ctx     context.Context // of the servers and metrics
 	cancel  context.CancelFunc
@@ -46,40 +46,51 @@ type chosen struct {
 	stop   func() error
 }
 
-// ServeHTTP implements http.Handler.
-func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := c.guard.Admit(r); err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
+// maxPageBody is the size of the largest body of a request for a page, which has none.
+const maxPageBody = 1 << 20
+
+// newChooser returns the page of a dataset. Its servers and metrics end with the context.
+func newChooser(ctx context.Context, o *Options, trace inputs.Opener, input string, computed *fleetMetrics) *chooser {
+	c := &chooser{options: o, trace: trace, input: input, metrics: computed, open: map[string]*chosen{}}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", c.servePage)
+	mux.HandleFunc("GET /open", c.serveTrace)
+	guard := web.Guard{Host: o.listen}
+	c.Handler = guard.Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Cache-Control", "no-cache")
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("X-Frame-Options", "DENY")
+		mux.ServeHTTP(w, r)
+	}), maxPageBody)
+	return c
+}
+
+// servePage answers with the page of all traces.
+func (c *chooser) servePage(w http.ResponseWriter, r *http.Request) {
+	page, err := c.page(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	head := w.Header()
-	head.Set("Cache-Control", "no-cache")
-	head.Set("X-Content-Type-Options", "nosniff")
-	head.Set("X-Frame-Options", "DENY")
-	switch r.Method + " " + r.URL.Path {
-	case "GET /":
-		page, err := c.page(r.Context())
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		head.Set("Content-Type", "text/html; charset=utf-8")
-		_ = page.Write(w)
-	case "GET /open":
-		// A page of another server on this machine may not open traces by an image.
-		if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
-			http.Error(w, "open the trace from the page of this server", http.StatusForbidden)
-			return
-		}
-		port, err := c.serve(r.URL.Query().Get("trace_id"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		http.Redirect(w, r, c.options.page(port, Hostname(r.Host)), http.StatusSeeOther)
-	default:
-		http.NotFound(w, r)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = page.Write(w)
+}
+
+// serveTrace leads the browser to the UI of a trace.
+func (c *chooser) serveTrace(w http.ResponseWriter, r *http.Request) {
+	// A page of another server on this machine may not open traces by an image.
+	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
+		http.Error(w, "open the trace from the page of this server", http.StatusForbidden)
+		return
 	}
+	port, err := c.serve(r.URL.Query().Get("trace_id"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	http.Redirect(w, r, c.options.page(port, Hostname(r.Host)), http.StatusSeeOther)
 }
 
 // page makes the page of all traces.
@@ -158,7 +169,7 @@ func (c *chooser) serve(id string) (port int, err error) {
 		return 0, err
 	}
 	own := *c.options
-	own.port = 0
+	own.port, own.pool = 0, c.options.memory()
 	listeners, err := own.listeners()
 	if err != nil {
 		return 0, err
@@ -172,7 +183,7 @@ func (c *chooser) serve(id string) (port int, err error) {
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	served := make(chan error, 1)
-	go func() { served <- httpserver.Serve(ctx, server, listeners) }()
+	go func() { served <- web.Serve(ctx, server, listeners...) }()
 	port = listeners[0].Addr().(*net.TCPAddr).Port
 	c.open[folder] = &chosen{server, port, time.Now(), func() error {
 		cancel()

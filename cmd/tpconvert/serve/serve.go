@@ -24,9 +24,10 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
+	"github.com/tpconvert/tpconvert/internal/web"
 	"github.com/tpconvert/tpconvert/rpc"
-	"github.com/tpconvert/tpconvert/rpc/httpserver"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // Options are the flags of a server.
@@ -42,11 +43,21 @@ type Options struct {
 	UI          fs.FS                      // of Perfetto's UI, nil if it is not served
 	show        func(address string) error // opens the browser; nil without
 	traceID     string
-	specs       []string // with metrics of all traces
-	Metrics     []string // ids of these
-	Memory      console.ByteSize
+	specs       []string         // with metrics of all traces
+	Metrics     []string         // ids of these
+	Memory      console.ByteSize // of a session
+	Total       console.ByteSize // of all sessions; 0 for no limit
+	pool        *sqlite.Pool     // of this memory
 	Longest     time.Duration
 	read        inputs.Reading
+}
+
+// memory returns the pool of all sessions, nil for no limit.
+func (o *Options) memory() *sqlite.Pool {
+	if o.pool == nil && o.Total > 0 {
+		o.pool = sqlite.NewPool(int64(o.Total))
+	}
+	return o.pool
 }
 
 // defaultPort is where Perfetto's UI looks for Trace Processor.
@@ -54,7 +65,7 @@ const defaultPort = 9001
 
 // NewCommand returns the command.
 func NewCommand(ui *console.UI) *cobra.Command {
-	o := Options{Memory: session.DefaultMemory}
+	o := Options{Memory: session.DefaultMemory, Total: 2 * session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
@@ -94,6 +105,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.StringVar(&o.Stdlib, "stdlib", "", inputs.StdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
 	flags.Var(&o.Memory, "session-memory", inputs.SessionMemoryHelp)
+	flags.Var(&o.Total, "memory", "memory that all sessions may take together; each may take as much as the others leave")
 	flags.DurationVar(&o.Longest, "query-time", 10*time.Minute, "time after which a query fails; 0 is no limit")
 	o.read.Register(flags)
 	// The flags that Perfetto's Python package passes to Trace Processor.
@@ -171,7 +183,7 @@ func (o *Options) Run(ctx context.Context, trace inputs.Opener, args []string) e
 			trace.UI.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
 		}
 	}
-	return errors.Join(httpserver.Serve(ctx, server, listeners), server.Close())
+	return errors.Join(web.Serve(ctx, server, listeners...), server.Close())
 }
 
 // local reports whether the server can be reached at 127.0.0.1, where the UI expects it.
@@ -212,9 +224,7 @@ func (o *Options) Handler(ctx context.Context, trace inputs.Opener, args []strin
 			if err != nil {
 				return nil, false, err
 			}
-			ctx, cancel := context.WithCancel(ctx)
-			return &chooser{options: o, trace: trace, input: args[0], guard: rpc.Options{Host: o.listen}, metrics: computed, ctx: ctx, cancel: cancel,
-				open: map[string]*chosen{}}, true, nil
+			return newChooser(ctx, o, trace, args[0], computed), true, nil
 		}
 	}
 	if o.specs != nil || o.Metrics != nil {
@@ -244,7 +254,7 @@ func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string
 		return nil, err
 	}
 	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics, Convert: trace.Convert,
-		Memory: int64(o.Memory), Longest: o.Longest}
+		Memory: int64(o.Memory), Pool: o.memory(), Longest: o.Longest}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}
@@ -255,7 +265,7 @@ func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string
 	if err != nil {
 		return nil, err
 	}
-	s, err := inputs.OpenSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true, Memory: options.Memory}, trace)
+	s, err := inputs.OpenSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true, Memory: options.Memory, Pool: options.Pool}, trace)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package chrome
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -17,7 +16,7 @@ const (
 
 // translations reads the translation tables for names.
 func translations(r *proto.Reader) *proto.Module {
-	t := translation.Of(r)
+	t := proto.TranslationsOf(r)
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_TranslationTable, pb.TracePacket_DeobfuscationMapping},
 		Read: func(_ *proto.Packet, f *wire.Field) bool {
@@ -55,7 +54,7 @@ func translations(r *proto.Reader) *proto.Module {
 }
 
 // readClasses reads the classes of a DeobfuscationMapping.
-func readClasses(t *translation.Tables, strs *table.StringPool, data []byte) {
+func readClasses(t *proto.Translations, strs *table.StringPool, data []byte) {
 	name := string(message.Bytes(data, pb.DeobfuscationMapping_PackageName))
 	if t.Package == "" {
 		t.Package = name

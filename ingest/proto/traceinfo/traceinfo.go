@@ -11,7 +11,6 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
@@ -392,7 +391,7 @@ func (t *info) chromeTrigger(e *proto.Event, track model.TrackID, args *model.Ar
 		}
 	}
 	args.Add(strs.Intern("chrome_trigger.name_hash"), model.UintArg(uint64(hash)))
-	study, known := translation.Of(t.Reader).Studies[uint64(hash)]
+	study, known := proto.TranslationsOf(t.Reader).Studies[uint64(hash)]
 	switch {
 	case known:
 		args.Add(strs.Intern("chrome_trigger.name"), model.StringArg(study))

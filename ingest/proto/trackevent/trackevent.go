@@ -11,7 +11,6 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
 	"github.com/tpconvert/tpconvert/ingest/proto/thread"
-	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/saturating"
 	"github.com/tpconvert/tpconvert/internal/wire"
@@ -42,7 +41,7 @@ var heads = proto.Ahead[eventHead]{Field: pb.TracePacket_TrackEvent, Decode: (*e
 func readTrackEvents(r *proto.Reader) *proto.Module {
 	t := &trackEvents{
 		tracks: tracks{
-			Reader: r, begun: map[uint32]bool{}, translations: translation.Of(r),
+			Reader: r, begun: map[uint32]bool{}, translations: proto.TranslationsOf(r),
 		},
 		args:      args.NewWriter(r),
 		profiles:  v8profile.New(r.Context, r.Input().Sorter, func(pid, tid int64) model.UTID { return r.Machine.ThreadOf(tid, pid) }),

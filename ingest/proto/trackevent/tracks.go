@@ -5,7 +5,6 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/thread"
-	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
@@ -29,7 +28,7 @@ type tracks struct {
 	recent                 [64]*eventTrack     // tracks looked up last, by a hash of the uuid
 	details                paged.List[details] // the last ones belong to the latest track with details
 
-	translations *translation.Tables
+	translations *proto.Translations
 
 	// Memory that siblings reuses for its results.
 	dims    []model.Dim

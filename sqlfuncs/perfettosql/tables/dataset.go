@@ -190,30 +190,6 @@ func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
 	})
 }
 
-// warmValues is how many values Warm reads at most.
-const warmValues = 48 << 20
-
-// Warm reads the columns of tables, the smallest first, so that queries need not wait for them. Each is read within a call of
-// turn, which gets its number of rows. Errors are left to the queries.
-func (d *Dataset) Warm(turn func(rows int, read func())) {
-	var frames []*dataframe.Frame
-	for _, name := range d.Names() {
-		if f, err := d.Table(name); err == nil && f.Rows > 0 {
-			frames = append(frames, f)
-		}
-	}
-	slices.SortStableFunc(frames, func(a, b *dataframe.Frame) int { return a.Rows - b.Rows })
-	values := 0
-	for _, f := range frames {
-		for i := range f.Columns {
-			if values += f.Rows; values > warmValues {
-				return
-			}
-			turn(f.Rows, func() { _ = f.Warm(i) })
-		}
-	}
-}
-
 func (d *Dataset) read(name string) (*dataframe.Frame, error) {
 	byName, _ := internals()
 	t, ok := byName[name]

@@ -1,16 +1,15 @@
-// Package distinct estimates numbers of different values.
-package distinct
+package dataframe
 
 import "slices"
 
-// Estimate returns how many different numbers there may be in a total of them, by those that are once in a sample. It changes the
+// estimateDistinct returns how many different numbers there may be in a total of them, by those that are once in a sample. It changes the
 // order of the sample, which has at most 65,535 numbers.
-func Estimate(sample []int64, total int) uint32 {
+func estimateDistinct(sample []int64, total int) uint32 {
 	if len(sample) == 0 {
 		return 0
 	}
 	n := len(sample)
-	all, once := count(sample)
+	all, once := countDistinct(sample)
 	estimate := float64(all)
 	if below := float64(n-once) + float64(once)*float64(n)/float64(total); below > 0 {
 		estimate *= float64(n) / below
@@ -18,8 +17,8 @@ func Estimate(sample []int64, total int) uint32 {
 	return uint32(min(max(int(estimate+0.5), all), total))
 }
 
-// count returns how many different numbers there are, and how many that are there once.
-func count(numbers []int64) (all, once int) {
+// countDistinct returns how many different numbers there are, and how many that are there once.
+func countDistinct(numbers []int64) (all, once int) {
 	least := slices.Min(numbers)
 	if width := uint64(slices.Max(numbers) - least); width < uint64(8*len(numbers)) {
 		times := make([]uint16, width+1)

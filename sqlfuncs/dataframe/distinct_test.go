@@ -1,4 +1,4 @@
-package distinct
+package dataframe
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 )
 
 // Numbers close together and far apart are counted by different ways.
-func TestCount(t *testing.T) {
+func TestCountDistinct(t *testing.T) {
 	for _, far := range []int64{1, 1 << 40} {
 		for _, among := range []int{1, 2, 100, 100_000} {
 			sample, times := make([]int64, 2000), map[int64]int{}
@@ -21,14 +21,14 @@ func TestCount(t *testing.T) {
 					wantOnce++
 				}
 			}
-			if all, once := count(sample); all != len(times) || once != wantOnce {
+			if all, once := countDistinct(sample); all != len(times) || once != wantOnce {
 				t.Errorf("%d numbers %d apart: %d different and %d once, want %d and %d", among, far, all, once, len(times), wantOnce)
 			}
 		}
 	}
 }
 
-func TestEstimate(t *testing.T) {
+func TestEstimateDistinct(t *testing.T) {
 	for _, c := range []struct {
 		sample []int64
 		total  int
@@ -41,7 +41,7 @@ func TestEstimate(t *testing.T) {
 		{[]int64{math.MinInt64, 0, math.MaxInt64}, 3, 3}, // the widest range
 		{[]int64{1, 1, 2, 3}, 8, 4},                      // 3 * 4 / (2 + 2*4/8)
 	} {
-		if got := Estimate(c.sample, c.total); got != c.want {
+		if got := estimateDistinct(c.sample, c.total); got != c.want {
 			t.Errorf("%v of %d: %d, want %d", c.sample, c.total, got, c.want)
 		}
 	}

@@ -1,14 +1,9 @@
-// Package translation holds translation tables, which give names for hashes and for
-// obfuscated names.
-package translation
+package proto
 
-import (
-	"github.com/tpconvert/tpconvert/ingest/proto"
-	"github.com/tpconvert/tpconvert/model"
-)
+import "github.com/tpconvert/tpconvert/model"
 
-// Tables are the translation tables by what they translate.
-type Tables struct {
+// Translations are the names that translation tables of a trace give for hashes and for obfuscated names.
+type Translations struct {
 	Histograms, UserEvents, Sites, Marks, Studies map[uint64]model.StringID // by hash
 	Slices, ProcessTracks                         map[model.StringID]model.StringID
 
@@ -18,14 +13,14 @@ type Tables struct {
 	Package string
 }
 
-var shared = proto.Shared[Tables]{New: func(*proto.Reader) *Tables {
+var translations = Shared[Translations]{New: func(*Reader) *Translations {
 	hashes := func() map[uint64]model.StringID { return map[uint64]model.StringID{} }
 	names := func() map[model.StringID]model.StringID { return map[model.StringID]model.StringID{} }
-	return &Tables{
+	return &Translations{
 		Histograms: hashes(), UserEvents: hashes(), Sites: hashes(), Marks: hashes(), Studies: hashes(),
 		Slices: names(), ProcessTracks: names(), Classes: names(),
 	}
 }}
 
-// Of returns the tables in a machine's packets.
-func Of(r *proto.Reader) *Tables { return shared.Of(r) }
+// TranslationsOf returns the tables in a machine's packets.
+func TranslationsOf(r *Reader) *Translations { return translations.Of(r) }

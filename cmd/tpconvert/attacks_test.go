@@ -3,12 +3,10 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -204,35 +202,6 @@ func TestServeAttacks(t *testing.T) {
 	}
 	if took := end(); took > 10*time.Second {
 		t.Errorf("the server ended after %v", took)
-	}
-}
-
-// serveCommand starts serve on an input, and returns its address, its process, and a function that ends it with SIGTERM and returns how long
-// that took.
-func serveCommand(t *testing.T, dir string, args ...string) (url string, server *os.Process, end func() time.Duration) {
-	t.Helper()
-	cmd := command(t, dir, append([]string{"serve", "--json", "--port", "0"}, args...)...)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var at struct{ URL string }
-	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
-		t.Fatal(err, cmd.Wait())
-	}
-	return at.URL, cmd.Process, func() time.Duration {
-		begun := time.Now()
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-		return time.Since(begun)
 	}
 }
 

@@ -426,8 +426,8 @@ func TestFlamegraphOfHeapGraph(t *testing.T) {
 	tpconvert(t, dir, "flamegraph", "--top", "--metric", "inuse_space", "--process", "7", "t.duckdb").expect(t, exitUsage, "has no process 7")
 }
 
-// web starts the web interface and returns its address and a function that ends it.
-func web(t *testing.T, dir string, args ...string) (url string, end func()) {
+// pprofServer starts the web interface and returns its address and a function that ends it.
+func pprofServer(t *testing.T, dir string, args ...string) (url string, end func()) {
 	t.Helper()
 	cmd := command(t, dir, append([]string{"flamegraph"}, args...)...)
 	var stderr bytes.Buffer
@@ -479,7 +479,7 @@ func get(t *testing.T, url, host string) (status int, text string) {
 func TestFlamegraphWeb(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	url, end := web(t, dir, recorded(t, "go_cpu.pb"))
+	url, end := pprofServer(t, dir, recorded(t, "go_cpu.pb"))
 	defer end()
 	root := strings.TrimSuffix(url, "ui/flamegraph")
 	for path, want := range map[string]string{
@@ -512,7 +512,7 @@ func TestFlamegraphPage(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"<b>&.folded": "main;log(char const*, ...) 3\nmain;</script><script>alert(1)</script> 2\n" +
 		"main;a\x1b[31mred 1\nmain;[base.apk] 4\nmain;std::vector<a::B>::push_back 5\nmain;runtime.mapassign 6\n"})
-	url, end := web(t, dir, "<b>&.folded")
+	url, end := pprofServer(t, dir, "<b>&.folded")
 	defer end()
 	_, page := get(t, url, "")
 	for _, want := range []string{
@@ -649,7 +649,7 @@ a 1/1 1.200000:  70 cycles:u:
 func TestFlamegraphTitle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	url, end := web(t, dir, recorded(t, "perf.data"))
+	url, end := pprofServer(t, dir, recorded(t, "perf.data"))
 	defer end()
 	for query, want := range map[string]string{
 		"": "cpu-clock (nanoseconds)</title>", "?si=samples": "samples (count)</title>", "?si=1": "samples (count)</title>",
@@ -664,7 +664,7 @@ func TestFlamegraphTitle(t *testing.T) {
 func TestFlamegraphOtherPages(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.folded": "main;a 1\nmain;b 2\n"})
-	url, end := web(t, dir, "a.folded")
+	url, end := pprofServer(t, dir, "a.folded")
 	defer end()
 	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/ui/flamegraph")
 	for _, c := range []struct {
@@ -707,7 +707,7 @@ func TestFlamegraphInBrowser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			url, end := web(t, dir, c.args...)
+			url, end := pprofServer(t, dir, c.args...)
 			defer end()
 			dom := browse(t, dir, "--dump-dom", url)
 			for _, text := range c.boxes {

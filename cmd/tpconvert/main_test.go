@@ -24,6 +24,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // asCommand makes the test binary behave as the command.
@@ -93,6 +94,38 @@ func (o outcome) expect(t *testing.T, code int, message string) {
 	if !strings.Contains(o.stderr, message) {
 		t.Errorf("stderr %q does not contain %q", o.stderr, message)
 	}
+}
+
+// dataset converts traces to the dataset "out" in a new folder and returns that folder.
+func dataset(t *testing.T, traces ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"-q"}
+	for i, text := range traces {
+		name := string(rune('a'+i)) + ".json"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
+	}
+	tpconvert(t, dir, append(args, "out")...).expect(t, exitDone, "")
+	return dir
+}
+
+// filesBelow lists files with their sizes and times.
+func filesBelow(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			b.WriteString(path + " " + count.String(info.Size()) + " " + info.ModTime().String() + "\n")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // recorded returns the path of a file in testdata.

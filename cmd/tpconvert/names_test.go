@@ -74,7 +74,7 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	// The page has a script of its own, but none from a name.
-	url, end := web(t, dir, "out")
+	url, end := pprofServer(t, dir, "out")
 	defer end()
 	for _, page := range []string{"flamegraph", "top", "peek"} {
 		answer, err := http.Get(strings.Replace(url, "/flamegraph", "/"+page, 1))

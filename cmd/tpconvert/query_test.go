@@ -21,22 +21,6 @@ import (
 
 const twoSlices = "SELECT name, dur, depth, thread_ts, category FROM slice ORDER BY ts"
 
-// dataset converts traces to the dataset "out" in a new folder and returns that folder.
-func dataset(t *testing.T, traces ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	args := []string{"-q"}
-	for i, text := range traces {
-		name := string(rune('a'+i)) + ".json"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, name)
-	}
-	tpconvert(t, dir, append(args, "out")...).expect(t, exitDone, "")
-	return dir
-}
-
 // rowsOf runs a query and returns its CSV.
 func rowsOf(t *testing.T, dir, input, sql string, flags ...string) string {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -67,22 +66,6 @@ func TestSandbox(t *testing.T) {
 	if text, err := os.ReadFile(other); err != nil || string(text) != "a\n8\n" {
 		t.Errorf("COPY wrote %q, %v", text, err)
 	}
-}
-
-// filesBelow lists files with their sizes and times.
-func filesBelow(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() {
-			b.WriteString(path + " " + count.String(info.Size()) + " " + info.ModTime().String() + "\n")
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 func TestQueryShows(t *testing.T) {

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package main
 
 import (
@@ -7,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,6 +55,35 @@ func serveWith(t *testing.T, o serve.Options, input string) string {
 		}
 	})
 	return server.URL
+}
+
+// serveCommand starts serve on an input, and returns its address, its process, and a function that ends it with SIGTERM and returns how long
+// that took.
+func serveCommand(t *testing.T, dir string, args ...string) (url string, server *os.Process, end func() time.Duration) {
+	t.Helper()
+	cmd := command(t, dir, append([]string{"serve", "--json", "--port", "0"}, args...)...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var at struct{ URL string }
+	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
+		t.Fatal(err, cmd.Wait())
+	}
+	return at.URL, cmd.Process, func() time.Duration {
+		begun := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		return time.Since(begun)
+	}
 }
 
 // post sends a body and returns the body of the reply.

@@ -5,19 +5,19 @@ package flamegraph
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/driver"
 	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/internal/web"
 )
 
 // Top returns the functions of a profile as text, the heaviest first.
@@ -47,56 +47,31 @@ func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
 	if err != nil {
 		return err
 	}
-	address := listener.Addr().(*net.TCPAddr)
-	hostport := net.JoinHostPort(host, fmt.Sprint(address.Port))
+	hostport := net.JoinHostPort(host, fmt.Sprint(listener.Addr().(*net.TCPAddr).Port))
 	options := pprofOptions(p, s.Log, "-http="+hostport, fmt.Sprintf("-no_browser=%t", !s.Browse))
 	options.HTTPServer = func(args *driver.HTTPServerArgs) error {
-		server := &http.Server{Handler: s.pages(args.Handlers, p, address.IP.IsLoopback()), ReadHeaderTimeout: time.Minute}
-		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		s.Started("http://" + hostport + "/ui/flamegraph")
-		if err := server.Serve(listener); ctx.Err() == nil {
-			return err
-		}
-		return nil
+		guard := web.Guard{Host: host}
+		return web.Serve(ctx, guard.Protect(s.pages(args.Handlers, p), maxBody), listener)
 	}
 	return driver.PProf(options)
 }
 
+// maxBody is the size of the largest body of a request for a page, which has none.
+const maxBody = 1 << 20
+
 // pages serves pprof's pages below /ui/, without those that change the user's settings of pprof.
-func (s *Server) pages(handlers map[string]http.Handler, p *profile.Profile, local bool) http.Handler {
+func (s *Server) pages(handlers map[string]http.Handler, p *profile.Profile) http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range handlers {
 		if path != "/saveconfig" && path != "/deleteconfig" {
-			mux.Handle("/ui"+path, http.StripPrefix("/ui", exactly(path, s.edited(handler, p))))
+			mux.Handle("GET /ui"+path, http.StripPrefix("/ui", exactly(path, s.edited(handler, p))))
 		}
 	}
-	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/ui/flamegraph", http.StatusTemporaryRedirect)
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := admit(r, local); err != nil {
-			http.Error(w, err.Error(), http.StatusForbidden)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
-}
-
-// admit refuses requests from other web pages, and to a local server those for other host names, so that a web page whose
-// name resolves to our address cannot read the profile.
-func admit(r *http.Request, local bool) error {
-	name := (&url.URL{Host: r.Host}).Hostname()
-	if ip := net.ParseIP(name); local && name != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return errors.New("this server is for this machine only")
-	}
-	origin := r.Header.Get("Origin")
-	switch site := r.Header.Get("Sec-Fetch-Site"); {
-	case origin == "" && site == "cross-site":
-		return errors.New("other web pages may not use this server")
-	case origin != "" && !strings.EqualFold(origin, "http://"+r.Host):
-		return fmt.Errorf("the origin %q may not use this server", origin)
-	}
-	return nil
+	return mux
 }
 
 // exactly serves a path, but no paths below it.

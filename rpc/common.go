@@ -5,34 +5,41 @@ import (
 	"sync"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 )
 
 // common are the requests outside of streams. As in Trace Processor, all see what one of them creates: statements that create something,
-// and queries that may use it, run in one workspace. All other queries only read the trace, each in a session that has nothing else.
+// and queries that may use it, run in one workspace. All other queries only read the trace, in sessions that have nothing else.
 type common struct {
 	*workspace
 
-	mu   sync.Mutex
-	made map[string]bool // names that statements in the workspace create or change
-	more bool            // the workspace may have more than these
+	mu      sync.Mutex
+	made    map[string]bool // names that statements in the workspace create or change
+	more    bool            // the workspace may have more than these
+	readers []*reader       // whose queries run
+	waiting []*reader       // whose do not yet, the newest last
 }
 
-func (s *Server) newCommon() *common {
+func newCommon(s *Server) *common {
 	return &common{workspace: s.newWorkspace(), made: map[string]bool{}}
 }
 
+// requester is one client's side of common.
+type requester struct {
+	*common
+	cut func() // ends a send that waits for the client
+}
+
 // query runs SQL as workspace.query does.
-func (c *common) query(ctx context.Context, sql string, send func(message) error) error {
+func (r requester) query(ctx context.Context, sql string, send func(message) error) error {
 	reach, err := perfettosql.ReachOf(sql)
-	if err != nil || len(sql) > MaxQuery { // the workspace reports it
-		return c.workspace.query(ctx, sql, send)
-	}
-	if c.reads(reach) {
-		if done, err := c.read(ctx, sql, newResult(send)); done {
+	if err == nil && len(sql) <= MaxQuery && r.reads(reach) { // the workspace reports errors
+		if done, err := r.read(ctx, sql, &reader{cut: r.cut, send: send, enter: make(chan struct{})}); done {
 			return err
 		}
 	}
-	return c.workspace.query(ctx, sql, send)
+	return r.workspace.query(ctx, sql, send)
 }
 
 // reads reports whether SQL only reads the trace, and notes what it creates otherwise.
@@ -51,17 +58,24 @@ func (c *common) reads(reach *perfettosql.Reach) bool {
 
 // read runs SQL that only reads the trace. It is not done if that fails before there is a result, and the workspace may have what is missing,
 // such as a table of a module.
-func (c *common) read(ctx context.Context, sql string, to *result) (done bool, err error) {
+func (c *common) read(ctx context.Context, sql string, from *reader) (done bool, err error) {
 	within, stop := c.server.limited(ctx)
 	defer stop()
-	failed := c.server.compute(within, func(ctx context.Context) error {
-		o, err := c.server.acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer c.server.release(o)
-		return run(ctx, o.Session, sql, to)
-	})
+	within, end := context.WithCancelCause(within)
+	defer end(nil)
+	to := newResult(from.write)
+	failed := c.enter(within, from)
+	if failed == nil {
+		failed = c.server.reading(within, func(ctx context.Context, s *session.Session) error {
+			turns.From(ctx).Long = func() {
+				if err := c.lengthen(from); err != nil {
+					end(err)
+				}
+			}
+			return run(ctx, s, sql, to)
+		})
+		c.exit(from)
+	}
 	if failed != nil && !to.headed && within.Err() == nil && c.hasMore() {
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -130,6 +131,12 @@ func sender(w http.ResponseWriter) func([]byte) error {
 	}
 }
 
+// cutter returns a function that ends a write that waits for the client.
+func cutter(w http.ResponseWriter) func() {
+	control := http.NewResponseController(w)
+	return func() { _ = control.SetWriteDeadline(time.Now()) }
+}
+
 // body reads the body of a request, or answers that it cannot be read. The caller calls free when it no longer needs it.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free func(), ok bool) {
 	body, err := s.bodies.readAll(r.Body, 0)
@@ -159,7 +166,8 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 		_ = newResult(func(m message) error { return send(m) }).end(fmt.Errorf("the query cannot be read: %w", err))
 		return
 	}
-	_ = s.common.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
+	at := requester{s.common, cutter(w)}
+	_ = at.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
 }
 
 // message returns a handler that answers a message with another one.
@@ -180,7 +188,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	calls := &stream{server: s, at: s.common, send: sender(w)}
+	calls := &stream{server: s, at: requester{s.common, cutter(w)}, send: sender(w)}
 	err := calls.take(r.Context(), body)
 	if err == nil && len(calls.rest) > 0 || err != nil && !errors.Is(err, errFatal) {
 		_ = calls.fatal(framingError)

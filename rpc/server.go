@@ -54,6 +54,7 @@ type Server struct {
 	routes    http.Handler
 	common    *common
 	turns     *turns.Turns // to compute
+	starting  lock         // to begin the session of a workspace: many that come at once leave processors to others
 	bodies    budget
 	running   atomic.Int64 // how many calls compute
 	streams   atomic.Int64 // how many are connected
@@ -84,9 +85,9 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), loading: newLock(), session: s, state: loaded}
+	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), starting: newLock(), loading: newLock(), session: s, state: loaded}
 	server.name.Store(&name)
-	server.common = server.newCommon()
+	server.common = newCommon(server)
 	server.routes = server.newRoutes()
 	if s == nil {
 		server.state = waiting

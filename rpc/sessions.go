@@ -42,7 +42,7 @@ type opened struct {
 
 const (
 	// mostIdle is how many sessions wait for a call, and idleTime for how long. One waits for ever.
-	mostIdle = 32
+	mostIdle = mostShort + mostLong
 	idleTime = 10 * time.Second
 	// idleMemory is the size in bytes from which a session that has only read is not used again.
 	idleMemory = 16 << 20
@@ -72,7 +72,7 @@ func (s *Server) acquire(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Begin(); err != nil {
+	if err := s.compute(ctx, func(context.Context) error { return o.Begin() }); err != nil {
 		return nil, errors.Join(err, s.end(o))
 	}
 	return o, nil
@@ -121,7 +121,7 @@ func (s *Server) current(o *opened) bool {
 }
 
 // returnTime is how long it is until the system gets the memory of sessions that have ended.
-const returnTime = time.Second
+const returnTime = 5 * time.Second
 
 // end ends a session, and gives its memory back.
 func (s *Server) end(o *opened) error {
@@ -143,6 +143,16 @@ func (s *Server) compute(ctx context.Context, do func(context.Context) error) er
 	turn.Take(ctx.Done())
 	defer turn.Pause()
 	return do(turn.Of(ctx))
+}
+
+// reading calls do, which only reads, with a session that has nothing but the trace.
+func (s *Server) reading(ctx context.Context, do func(context.Context, *session.Session) error) error {
+	o, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.release(o)
+	return s.compute(ctx, func(ctx context.Context) error { return do(ctx, o.Session) })
 }
 
 // limited returns a context for a call that may take as long as a query.
@@ -180,22 +190,22 @@ func (w *workspace) leave() error {
 // use calls do with the session when no other call uses it and a processor is free. There has to be a trace.
 func (w *workspace) use(ctx context.Context, do func(context.Context, *session.Session) error) error {
 	return w.lock.during(ctx, func() error {
-		return w.server.compute(ctx, func(ctx context.Context) error {
-			if !w.server.current(w.session) {
-				err := w.leave()
-				if err == nil {
+		if !w.server.current(w.session) {
+			err := w.server.starting.during(ctx, func() (err error) {
+				if err = w.leave(); err == nil {
 					w.session, err = w.server.acquire(ctx)
 				}
-				if err != nil {
-					return err
-				}
+				return err
+			})
+			if err != nil {
+				return err
 			}
-			err := do(ctx, w.session.Session)
-			if err != nil && w.session.Perfetto().Spent() {
-				return errors.Join(fmt.Errorf("%w; tables and views that were made before are gone", err), w.leave())
-			}
-			return err
-		})
+		}
+		err := w.server.compute(ctx, func(ctx context.Context) error { return do(ctx, w.session.Session) })
+		if err != nil && w.session.Perfetto().Spent() {
+			return errors.Join(fmt.Errorf("%w; tables and views that were made before are gone", err), w.leave())
+		}
+		return err
 	})
 }
 
@@ -224,4 +234,4 @@ func (w *workspace) restore(ctx context.Context) error {
 }
 
 // pause lets others compute until the statements of ctx go on.
-func pause(ctx context.Context) { turns.From(ctx).Pause() }
+func pause(ctx context.Context) { turns.From(ctx).Wait() }

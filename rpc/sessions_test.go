@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-func newTestServer(t *testing.T, o Options) *Server {
+func newTestServer(t testing.TB, o Options) *Server {
 	t.Helper()
 	o.Packages = NewPackages(nil)
 	s, err := session.New(t.Context(), session.Options{Perfetto: true, Shared: true, Modules: o.Packages, Memory: o.Memory, Pool: o.Pool})
@@ -38,7 +38,7 @@ func newTestServer(t *testing.T, o Options) *Server {
 // answered returns what a query outside of streams is answered, as it is encoded.
 func answered(s *Server, sql string) string {
 	var all message
-	if err := s.common.query(context.Background(), sql, func(m message) error { all = append(all, m...); return nil }); err != nil {
+	if err := (requester{s.common, nil}).query(context.Background(), sql, func(m message) error { all = append(all, m...); return nil }); err != nil {
 		return err.Error()
 	}
 	return string(all)

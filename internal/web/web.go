@@ -57,12 +57,12 @@ func (l listener) Accept() (net.Conn, error) {
 
 // Patient limits the time of each write to a connection. A server's own limit is one of the whole answer, whose rows may take long to
 // compute.
-func Patient(c net.Conn) net.Conn { return conn{c} }
+func Patient(c net.Conn) net.Conn { return patient{c} }
 
-type conn struct{ net.Conn }
+type patient struct{ net.Conn }
 
 // Write implements net.Conn.
-func (c conn) Write(p []byte) (int, error) {
+func (c patient) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func (c conn) Write(p []byte) (int, error) {
 }
 
 // CloseWrite lets the server wait until the client has read its last answer.
-func (c conn) CloseWrite() error {
+func (c patient) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// slice is for how long a statement computes before others go first.
+	// slice is for how long a statement computes before others go first. Once it has, it computes only while no new one waits.
 	slice = 5 * time.Millisecond
 	// againShare: each place of this number goes to a statement that has used up a slice, even if others wait.
 	againShare = 4
@@ -33,6 +33,8 @@ func New(places int) *Turns { return &Turns{free: places} }
 
 // Turn is the turn of a statement, or of several that follow one another. One goroutine uses it.
 type Turn struct {
+	Long func() // is called once the turn has used up a slice or has to Wait, unless it is nil
+
 	of    *Turns
 	given chan struct{} // tells one that waits that it has a place
 
@@ -64,15 +66,35 @@ func (t *Turn) Pause() {
 	t.of.release(t)
 }
 
+// Wait lets others compute while the turn waits for something else, such as a client.
+func (t *Turn) Wait() {
+	t.Pause()
+	t.lengthen()
+}
+
+func (t *Turn) lengthen() {
+	if long := t.Long; long != nil {
+		t.Long = nil
+		long()
+	}
+}
+
 // Take waits for a place, unless the turn has one and may keep it. It gives up when done is closed.
 func (t *Turn) Take(done <-chan struct{}) {
 	t.of.mu.Lock()
-	if t.held && !t.of.yields(t) {
+	if t.held {
 		t.seen = time.Now()
+		used := t.seen.Sub(t.since)
+		long := t.spent+used > slice
+		if used <= slice && !(long && len(t.of.first) > 0) {
+			t.of.mu.Unlock()
+			return
+		}
+		t.of.release(t)
 		t.of.mu.Unlock()
-		return
+		t.lengthen()
+		t.of.mu.Lock()
 	}
-	t.of.release(t)
 	if t.of.free > 0 { // nobody waits
 		t.of.hold(t)
 		t.of.mu.Unlock()
@@ -96,11 +118,6 @@ func (t *Turn) Take(done <-chan struct{}) {
 		isTurn := func(other *Turn) bool { return other == t }
 		t.of.first, t.of.again = slices.DeleteFunc(t.of.first, isTurn), slices.DeleteFunc(t.of.again, isTurn)
 	}
-}
-
-// yields reports whether a turn with a place should leave it to another. t.mu is locked.
-func (t *Turns) yields(turn *Turn) bool {
-	return len(t.first)+len(t.again) > 0 && time.Since(turn.since) > slice
 }
 
 // hold gives a turn a place that is free. t.mu is locked.

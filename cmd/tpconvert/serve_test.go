@@ -452,6 +452,57 @@ func TestServeBadMessages(t *testing.T) {
 	}
 }
 
+// TestServeLargeMessages checks that a client is told which message is too large, before its connection ends.
+func TestServeLargeMessages(t *testing.T) {
+	t.Parallel()
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
+	head := protowire.AppendVarint(protowire.AppendTag(nil, pb.TraceProcessorRpcStream_Msg, protowire.BytesType), 65<<20)
+	for name, message := range map[string][]byte{"a message": append(head, make([]byte, 65<<20)...), "the begin of a call": head} {
+		conn := connect(t, url)
+		reply := exchange(t, conn, message)
+		if got := reply[pb.TraceProcessorRpc_FatalError]; len(got) != 1 || string(got[0]) != "a call has more than 67108864 bytes" {
+			t.Errorf("%s: %q", name, reply)
+		}
+		if _, _, err := conn.Read(t.Context()); err == nil || name == "a message" && websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+			t.Errorf("%s: the connection ends with %v", name, err)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/query", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body, r.ContentLength = io.NopCloser(neverRead{}), 99e9
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("99 GB: %s", answer.Status)
+	}
+}
+
+// neverRead is a body that never comes.
+type neverRead struct{}
+
+func (neverRead) Read([]byte) (int, error) {
+	time.Sleep(10 * time.Millisecond)
+	return 0, nil
+}
+
+// TestServeMetatrace checks that a client is told why there is no metatrace.
+func TestServeMetatrace(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, serveInput(t, filepath.Join(dataset(t, goodTrace), "out")))
+	if reply := exchange(t, conn, call(0, pb.TraceProcessorRpc_TraceProcessorMethod_TpmEnableMetatrace, 0, nil)); len(reply[pb.TraceProcessorRpc_Response]) != 1 {
+		t.Errorf("its begin: %q", reply)
+	}
+	reply := exchange(t, conn, call(1, pb.TraceProcessorRpc_TraceProcessorMethod_TpmDisableAndReadMetatrace, 0, nil))
+	if got := reply[pb.TraceProcessorRpc_Metatrace]; len(got) != 1 || !strings.Contains(string(got[0]), "metatrace is not supported: tpconvert does not trace itself") {
+		t.Errorf("its end: %q", reply)
+	}
+}
+
 // TestServeStops checks that a query ends when its client disconnects, so that another can run.
 func TestServeStops(t *testing.T) {
 	t.Parallel()

@@ -64,9 +64,8 @@ func (c *common) read(ctx context.Context, sql string, from *reader) (done bool,
 	within, end := context.WithCancelCause(within)
 	defer end(nil)
 	to := newResult(from.write)
-	failed := c.enter(within, from)
-	if failed == nil {
-		failed = c.server.reading(within, func(ctx context.Context, s *session.Session) error {
+	failed := c.among(within, from, func() error {
+		return c.server.reading(within, func(ctx context.Context, s *session.Session) error {
 			turns.From(ctx).Long = func() {
 				if err := c.lengthen(from); err != nil {
 					end(err)
@@ -74,8 +73,7 @@ func (c *common) read(ctx context.Context, sql string, from *reader) (done bool,
 			}
 			return run(ctx, s, sql, to)
 		})
-		c.exit(from)
-	}
+	})
 	if failed != nil && !to.headed && within.Err() == nil && c.hasMore() {
 		return false, nil
 	}

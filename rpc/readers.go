@@ -53,6 +53,15 @@ func (r *reader) unread() time.Duration {
 	return time.Since(r.from)
 }
 
+// among calls do, which runs the query of a reader, when there is a place for it.
+func (c *common) among(ctx context.Context, r *reader, do func() error) error {
+	if err := c.enter(ctx, r); err != nil {
+		return err
+	}
+	defer c.exit(r)
+	return do()
+}
+
 // enter waits until the reader may run its query. The newest goes first: it does not wait for a crowd that came before.
 func (c *common) enter(ctx context.Context, r *reader) error {
 	c.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -29,7 +30,7 @@ func (l lock) during(ctx context.Context, do func() error) error {
 		defer func() { l <- struct{}{} }()
 		return do()
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 
@@ -104,13 +105,17 @@ func (s *Server) tidyLater() {
 // tidy ends the sessions that no call has needed for a while. The one that was used last gets the next call, so that the others come first.
 func (s *Server) tidy() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.idle) > 1 && time.Since(s.idle[0].used) >= idleTime {
-		_ = s.end(s.idle[0])
-		s.idle = s.idle[1:]
+	n := 0
+	for n < len(s.idle)-1 && time.Since(s.idle[n].used) >= idleTime {
+		n++
 	}
-	s.tidying = false
+	unused := s.idle[:n]
+	s.idle, s.tidying = slices.Clone(s.idle[n:]), false
 	s.tidyLater()
+	s.mu.Unlock()
+	for _, o := range unused {
+		_ = s.end(o)
+	}
 }
 
 // current reports whether a session sees the server's trace.

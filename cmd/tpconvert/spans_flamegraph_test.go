@@ -17,15 +17,15 @@ func TestSpansFlameGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := tpconvert(t, dir, "-q", "flamegraph", "--top", "b.json")
-	for _, want := range []string{`750ms \S+ \S+ +750ms \S+ +log`, `170ms \S+ \S+ +170ms \S+ +HGETALL`, `20ms \S+ \S+ +980ms \S+ +GET /cart`} {
+	for _, want := range []string{` 750ms +\S+ +\S+ +750ms +\S+ +log`, ` 170ms +\S+ +\S+ +170ms +\S+ +HGETALL`, ` 20ms +\S+ +\S+ +980ms +\S+ +GET /cart`} {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("no line %q in\n%s", want, got.stdout)
 		}
 	}
-	if got = tpconvert(t, dir, "-q", "flamegraph", "-o", "folded.txt", "--from", "0s", "--to", "30ms", "b.json"); got.code != exitDone {
+	if got = tpconvert(t, dir, "-q", "flamegraph", "-o", "b.folded", "--from", "0s", "--to", "30ms", "b.json"); got.code != exitDone {
 		t.Fatal(got.stderr)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "folded.txt"))
+	text, err := os.ReadFile(filepath.Join(dir, "b.folded"))
 	if err != nil {
 		t.Fatal(err)
 	}

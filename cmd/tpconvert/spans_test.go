@@ -44,8 +44,8 @@ func TestSpansCallTree(t *testing.T) {
 	page := reported(t, dir, "b.json")
 	rows := shownRows(page)
 	for _, want := range []string{
-		"1 0 200 ms 200 ms 200 ms 200 ms 200 ms GET /cart web", // a request, by its quantiles
-		"3 1 170 ms 692 ms 960 ms web store",                   // the calls of a service
+		"1 0 200 ms 200 ms 200 ms 200 ms 200 ms GET /cart web",   // a request, by its quantiles
+		"3 1 170 ms 692 ms 960 ms web store",                     // the calls of a service
 		"170 ms 20 ms HGETALL: 170 ms \u2003HGETALL store error", // of the waterfall
 	} {
 		if !strings.Contains(rows, want+"\n") {

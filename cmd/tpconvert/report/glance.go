@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 //go:embed glance.yaml
@@ -50,6 +51,12 @@ func (m *maker) glance(ctx context.Context) ([]Sentence, error) {
 	}
 	var said []Sentence
 	for _, r := range all {
+		if strings.Contains(r.SQL, "$scope") {
+			if m.shown == nil {
+				continue
+			}
+			r.SQL = strings.NewReplacer("$scope", sqltext.QuoteText(m.shown.Scope), "$metric", sqltext.QuoteText(m.shown.Metric)).Replace(r.SQL)
+		}
 		names, rows, _, err := m.first(ctx, query{sql: r.SQL, limit: 1})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)

@@ -135,7 +135,8 @@ type maker struct {
 	Options
 	s     *session.Session
 	page  *Page
-	start int64 // of the trace
+	start int64           // of the trace
+	shown *stacks.Profile // the first one, or nil
 }
 
 // Make makes the report of a trace. The session runs PerfettoSQL.

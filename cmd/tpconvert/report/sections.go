@@ -313,6 +313,9 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 	q := queries[0]
 	found := len(all)
 	all = slices.DeleteFunc(all, func(p *stacks.Profile) bool { return p.Total <= 0 })
+	if len(all) > 0 {
+		m.shown = all[0]
+	}
 	flame := Figure{SQL: strings.TrimSpace(stacks.Values)}
 	var figures []Figure
 	for i, p := range all[:min(len(all), maxTrees)] {

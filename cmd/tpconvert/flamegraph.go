@@ -34,6 +34,7 @@ type flamegraphOptions struct {
 	output    string // file
 	replace   bool   // replace the file if it exists
 	noBrowser bool
+	source    []string // folders
 	read      inputs.Reading
 }
 
@@ -50,6 +51,7 @@ func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.base, "base", "", "show the difference from this dataset, DuckDB file or trace")
 	flags.StringVar(&o.http, "http", "", "address of the web interface, HOST:PORT; by default a free port, on this machine only")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open a browser")
+	flags.StringArrayVar(&o.source, "source", nil, "show source code in the web interface, of files below this folder; may be repeated")
 	flags.BoolVar(&o.top, "top", false, "print functions, the heaviest first")
 	flags.BoolVar(&o.text, "text", false, "the same as --top")
 	flags.StringVarP(&o.output, "output", "o", "", "write a file: NAME.pb.gz for any pprof tool, NAME.folded for flame graph scripts")
@@ -64,7 +66,8 @@ func newFlamegraphCommand(ui *console.UI) *cobra.Command {
 		Short: "Show the samples of a profile, or the slices of a trace, as a flame graph",
 		Long: `Show where time or memory goes in INPUT: a dataset, a DuckDB file made by
 tpconvert, or a trace, which is converted first. The web interface of pprof has
-a flame graph, the top functions, a graph of calls, source code and search.
+a flame graph, the top functions, a graph of calls and search. With --source it shows
+the source code of files below that folder.
 
 Values are whole numbers, as in pprof: times in ns. If a metric has fractions, they
 are thousandths of its unit, such as count/1000; NAME.folded has decimals.
@@ -268,7 +271,7 @@ func (r topText) Text(w io.Writer) { fmt.Fprint(w, terminal.Printable(r.Report))
 
 // serve shows a profile in the web interface until the context ends.
 func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error {
-	server := flamegraph.Server{Title: f.shown, Address: f.options.http, Browse: f.browse, Log: f.log, Started: func(url string) {
+	server := flamegraph.Server{Title: f.shown, Address: f.options.http, Browse: f.browse, Source: f.options.source, Log: f.log, Started: func(url string) {
 		f.ui.Result(serving{url, f.shown, flamegraph.Metrics(p)})
 	}}
 	return server.Serve(ctx, p)

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -504,6 +505,46 @@ func TestFlamegraphWeb(t *testing.T) {
 	}
 	if got, want := stackSums(p), stackSums(parsed(t, recorded(t, "go_cpu.pb"))); !maps.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
+// TestFlamegraphSource shows no file but those below --source, and runs no tool.
+func TestFlamegraphSource(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"secret.go": "package secret\n"})
+	app := filepath.Join(dir, "app")
+	if err := errors.Join(os.Mkdir(app, 0o777), os.WriteFile(filepath.Join(app, "main.go"), []byte("package main // shown\n"), 0o666),
+		os.Symlink("../secret.go", filepath.Join(app, "other.go"))); err != nil {
+		t.Fatal(err)
+	}
+	p := parsed(t, recorded(t, "go_cpu.pb"))
+	names := []string{"/build/app/main.go", "/etc/hostname", "../secret.go", filepath.Join(dir, "secret.go"), "/build/app/other.go", "/proc/self/cwd/secret.go"}
+	for i, f := range p.Function {
+		f.Filename = names[i%len(names)]
+	}
+	p.Mapping[0].File = "/bin/ls"
+	var data bytes.Buffer
+	if err := p.Write(&data); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "p.pb.gz"), data.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	host, _ := os.ReadFile("/etc/hostname")
+	for _, arguments := range []string{"p.pb.gz", "--source app p.pb.gz"} {
+		url, end := pprofServer(t, dir, strings.Fields(arguments)...)
+		root := strings.TrimSuffix(url, "flamegraph")
+		if status, _ := get(t, root+"disasm?f=.", ""); status != http.StatusForbidden {
+			t.Errorf("%s: machine code: status %d", arguments, status)
+		}
+		status, page := get(t, root+"source?f=.", "")
+		if shown := strings.Contains(arguments, "--source"); shown != (status == http.StatusOK) || shown != strings.Contains(page, "package main // shown") {
+			t.Errorf("%s: status %d, %s", arguments, status, page)
+		}
+		if strings.Contains(page, "package secret") || len(host) > 1 && strings.Contains(page, strings.TrimSpace(string(host))) {
+			t.Errorf("%s shows other files: %s", arguments, page)
+		}
+		end()
 	}
 }
 

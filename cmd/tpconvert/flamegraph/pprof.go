@@ -5,6 +5,7 @@ package flamegraph
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -48,7 +49,15 @@ func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
 		return err
 	}
 	hostport := net.JoinHostPort(host, fmt.Sprint(listener.Addr().(*net.TCPAddr).Port))
-	options := pprofOptions(p, s.Log, "-http="+hostport, fmt.Sprintf("-no_browser=%t", !s.Browse))
+	arguments := []string{"-http=" + hostport, fmt.Sprintf("-no_browser=%t", !s.Browse)}
+	if len(s.Source) > 0 {
+		if err := confine(p, s.Source); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		// Names are as they should be: a prefix that none has keeps pprof from guessing.
+		arguments = append(arguments, "-trim_path="+elsewhere+elsewhere, "-source_path="+s.Source[0])
+	}
+	options := pprofOptions(p, s.Log, arguments...)
 	options.HTTPServer = func(args *driver.HTTPServerArgs) error {
 		s.Started("http://" + hostport + "/ui/flamegraph")
 		guard := web.Guard{Host: host}
@@ -64,6 +73,12 @@ const maxBody = 1 << 20
 func (s *Server) pages(handlers map[string]http.Handler, p *profile.Profile) http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range handlers {
+		switch {
+		case path == "/disasm":
+			handler = refused("machine code is not shown, because the binaries that a profile names are not opened")
+		case path == "/source" && len(s.Source) == 0:
+			handler = refused("source code is shown with --source DIR, of files below that folder")
+		}
 		if path != "/saveconfig" && path != "/deleteconfig" {
 			mux.Handle("GET /ui"+path, http.StripPrefix("/ui", exactly(path, s.edited(handler, p))))
 		}
@@ -91,6 +106,7 @@ func pprofOptions(p *profile.Profile, log Log, args ...string) *driver.Options {
 		Flagset: &commandLine{flag.NewFlagSet("pprof", flag.ContinueOnError), append(args, "samples")},
 		Fetch:   fetched{p},
 		Sym:     symbolized{},
+		Obj:     noTools{},
 		UI:      messages{log},
 	}
 }

@@ -511,9 +511,9 @@ func TestFlamegraphWeb(t *testing.T) {
 // TestFlamegraphSource shows no file but those below --source, and runs no tool.
 func TestFlamegraphSource(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"secret.go": "package secret\n"})
+	dir := folder(t, map[string]string{"secret.go": strings.Repeat("// secret\n", 3000)})
 	app := filepath.Join(dir, "app")
-	if err := errors.Join(os.Mkdir(app, 0o777), os.WriteFile(filepath.Join(app, "main.go"), []byte("package main // shown\n"), 0o666),
+	if err := errors.Join(os.Mkdir(app, 0o777), os.WriteFile(filepath.Join(app, "main.go"), []byte(strings.Repeat("// shown\n", 3000)), 0o666),
 		os.Symlink("../secret.go", filepath.Join(app, "other.go"))); err != nil {
 		t.Fatal(err)
 	}
@@ -538,10 +538,10 @@ func TestFlamegraphSource(t *testing.T) {
 			t.Errorf("%s: machine code: status %d", arguments, status)
 		}
 		status, page := get(t, root+"source?f=.", "")
-		if shown := strings.Contains(arguments, "--source"); shown != (status == http.StatusOK) || shown != strings.Contains(page, "package main // shown") {
+		if shown := strings.Contains(arguments, "--source"); shown != (status == http.StatusOK) || shown != strings.Contains(page, "// shown") {
 			t.Errorf("%s: status %d, %s", arguments, status, page)
 		}
-		if strings.Contains(page, "package secret") || len(host) > 1 && strings.Contains(page, strings.TrimSpace(string(host))) {
+		if strings.Contains(page, "// secret") || len(host) > 1 && strings.Contains(page, strings.TrimSpace(string(host))) {
 			t.Errorf("%s shows other files: %s", arguments, page)
 		}
 		end()

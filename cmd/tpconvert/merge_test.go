@@ -158,12 +158,11 @@ func TestBundle(t *testing.T) {
 }
 
 func TestBundleThatDoesNotAlign(t *testing.T) {
-	// The sample is 1 ms before time 0.
-	early := `{"nodes":[{"id":1,"callFrame":{"functionName":"f","url":""}}],"startTime":2000,"samples":[1],"timeDeltas":[0]}`
-	dir := folder(t, map[string]string{"app.json": appTrace, "early.json": early,
-		"manifest.json": `{"perfetto_manifest": {"version": 1, "files": [{"path": "app.json"}, {"path": "early.json",
-			"clocks": {"sync_to": {"file": "app.json"}, "offset_ns": -3000000}}]}}`})
-	args := []string{"bundle", "--manifest", "manifest.json", "-o", "merged.tar", "app.json", "early.json"}
+	// The instant's clock is the packet sequence's own, of which there is no snapshot.
+	alone := "\x0a\x0b\x40\x05\xd0\x03\x64\x50\x01\x5a\x02\x48\x03"
+	dir := folder(t, map[string]string{"app.json": appTrace, "alone.pftrace": alone,
+		"manifest.json": `{"perfetto_manifest": {"version": 1, "files": [{"path": "app.json"}, {"path": "alone.pftrace"}]}}`})
+	args := []string{"bundle", "--manifest", "manifest.json", "-o", "merged.tar", "app.json", "alone.pftrace"}
 	tpconvert(t, dir, append(args, "--strict")...).expect(t, exitFailure, "1 events have no place on the timeline")
 	if all := names(t, dir); slices.Contains(all, "merged.tar") {
 		t.Errorf("left behind: %v", all)
@@ -174,8 +173,8 @@ func TestBundleThatDoesNotAlign(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &b); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(b.Alignment.Files, func(f api.AlignedFile) bool { return f.File == "early.json" })
-	if b.Dropped != 1 || i < 0 || b.Alignment.Files[i].Dropped != 1 || b.Alignment.Files[i].Steps[0].By != "manifest" {
+	i := slices.IndexFunc(b.Alignment.Files, func(f api.AlignedFile) bool { return f.File == "alone.pftrace" })
+	if b.Dropped != 1 || i < 0 || b.Alignment.Files[i].Dropped != 1 || b.Alignment.Files[i].Steps[0].By != "clock snapshots" {
 		t.Errorf("%s", got.stdout)
 	}
 }

@@ -8,9 +8,10 @@ package ninja
 
 import (
 	"bytes"
-	"cmp"
 	"math"
 	"strconv"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
@@ -34,32 +35,18 @@ const (
 	versionHash = 5 // first version with the command's hash
 )
 
-// job is one execution of a command, which may have several output files.
+// job is one execution of a command.
 type job struct {
 	start, end int64  // ns since the start of the build
-	command    []byte // or its hash
-	outputs    []byte // separated by spaces
-}
-
-// is reports whether two lines belong to the same job.
-func (j *job) is(other *job) bool {
-	return j.start == other.start && j.end == other.end && bytes.Equal(j.command, other.command)
+	command    uint64 // a hash of it
 }
 
 func read(in *format.Input) error {
-	builds := in.Sorter.NewStream(newLayout(in.Context))
-	event := token.NewWriter(in.Store)
-	var last job // not pushed yet
-	push := func() error {
-		if last.command == nil {
-			return nil
-		}
-		event.Reset()
-		event.Int(last.end)
-		event.Text(last.outputs)
-		return builds.Push(last.start, event.Bytes())
-	}
-	version := 0 // before the header
+	// A command with several output files has a line for each. ninja writes them one after the other, but in any order when it
+	// compacts the log.
+	var jobs []job
+	outputs := map[job][]byte{} // separated by spaces
+	version := 0                // before the header
 	err := lines.Each(in, func(offset int64, line []byte) (err error) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if version == 0 {
@@ -69,24 +56,30 @@ func read(in *format.Input) error {
 		if len(line) == 0 {
 			return nil
 		}
-		j, ok := parse(line, version)
+		j, output, ok := parse(line, version)
 		if !ok {
 			in.File.LogAt(model.StatNinjaParseErrors, offset, nil)
 			return nil
 		}
-		// A command with several output files has a line for each.
-		if last.is(&j) {
-			last.outputs = append(append(last.outputs, ' '), j.outputs...)
+		if others, ok := outputs[j]; ok {
+			outputs[j] = append(append(others, ' '), output...)
 			return nil
 		}
-		if err := push(); err != nil {
-			return err
-		}
-		j.command, j.outputs = append(last.command[:0], j.command...), append(last.outputs[:0], j.outputs...)
-		last = j
+		jobs = append(jobs, j)
+		outputs[j] = bytes.Clone(output)
 		return nil
 	})
-	return cmp.Or(err, push())
+	builds := in.Sorter.NewStream(newLayout(in.Context))
+	event := token.NewWriter(in.Store)
+	for _, j := range jobs {
+		event.Reset()
+		event.Int(j.end)
+		event.Text(outputs[j])
+		if err := builds.Push(j.start, event.Bytes()); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // parseHeader returns the version of the log.
@@ -101,26 +94,28 @@ func parseHeader(line []byte) (int, error) {
 	return version, nil
 }
 
-// parse reads a line into a job. The job's slices point into the line.
-func parse(line []byte, version int) (j job, ok bool) {
+// parse reads a line into a job and its output, which points into the line.
+func parse(line []byte, version int) (j job, output []byte, ok bool) {
 	start, rest, _ := bytes.Cut(line, []byte("\t"))
 	end, rest, _ := bytes.Cut(rest, []byte("\t"))
 	_, rest, _ = bytes.Cut(rest, []byte("\t"))
-	j.outputs, j.command, ok = bytes.Cut(rest, []byte("\t"))
-	if !ok || len(j.outputs) == 0 || len(j.command) == 0 {
-		return j, false
+	output, command, ok := bytes.Cut(rest, []byte("\t"))
+	if !ok || len(output) == 0 || len(command) == 0 {
+		return j, nil, false
 	}
+	j.command = xxh3.Hash(command)
 	if version >= versionHash {
-		if _, err := strconv.ParseUint(string(j.command), 16, 64); err != nil {
-			return j, false
+		hash, err := strconv.ParseUint(string(command), 16, 64)
+		if err != nil {
+			return j, nil, false
 		}
+		j.command = hash
 	}
-	j.start, ok = parseMs(start)
-	if !ok {
-		return j, false
+	if j.start, ok = parseMs(start); !ok {
+		return j, nil, false
 	}
 	j.end, ok = parseMs(end)
-	return j, ok
+	return j, output, ok
 }
 
 // parseMs converts a number of ms to ns.

@@ -11,7 +11,7 @@ from pyiceberg.catalog import load_catalog
 lake = os.path.abspath(sys.argv[1])
 catalog = load_catalog("lake", type="sql", uri=f"sqlite:///{lake}/catalog.db", warehouse=f"file://{lake}")
 with open(f"{lake}/files.json") as text:
-    files = json.load(text)["tables"]
+    files = json.load(text)["namespaces"]["traces"]
 tables = {name for _, name in catalog.list_tables("traces")}
 failures = [f"{table} is not in the catalog" for table in files.keys() - tables]
 for table in tables:

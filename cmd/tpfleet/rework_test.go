@@ -141,12 +141,12 @@ func age(t *testing.T, f *fleet, table, column, other string) {
 	if other == "" {
 		return
 	}
-	for _, from := range []string{"iceberg_tables", "tpfleet_state", "tpfleet_file"} {
+	for _, from := range []string{"iceberg_tables", "tpfleet_known", "tpfleet_data"} {
 		if _, err := db.Exec(fmt.Sprintf("DELETE FROM %s WHERE table_name = ?", from), other); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(f.folder, other)); err != nil {
+	if err := os.RemoveAll(filepath.Join(f.tables, other)); err != nil {
 		t.Fatal(err)
 	}
 }

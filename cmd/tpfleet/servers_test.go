@@ -232,7 +232,7 @@ func newSingle(t *testing.T) *fleet {
 func newFolder(t *testing.T) *fleet {
 	t.Helper()
 	lake := filepath.Join(t.TempDir(), "lake")
-	f := &fleet{folder: lake, traces: "file://" + filepath.Join(t.TempDir(), "traces") + "/", tables: lake}
+	f := &fleet{folder: lake, traces: "file://" + filepath.Join(t.TempDir(), "traces") + "/", tables: filepath.Join(lake, "traces")}
 	tpfleet(t, "", "init", lake)
 	return f
 }
@@ -350,12 +350,13 @@ func (f *fleet) listed() (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, files := range all.Tables {
+	tables := all.Namespaces["traces"]
+	for _, files := range tables {
 		for i, file := range files {
 			files[i] = "file://" + filepath.Join(f.folder, file)
 		}
 	}
-	return all.Tables, nil
+	return tables, nil
 }
 
 // source returns a table in SQL, as files does.

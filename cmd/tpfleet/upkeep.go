@@ -58,7 +58,8 @@ func newExpireCommand() *cobra.Command {
 		Use:   "expire",
 		Short: "Remove old snapshots of the tables, and the files that only those name",
 		Long: `Remove the snapshots of the tables that are older than --older-than, except for the last --keep ones of each, and the
-files that only those name. A reader who is still at such a snapshot fails; commands of tpfleet begin again.
+files that only those name. What is to be deleted is written down first, so that the next "expire" or "gc" completes one
+that is killed, or that the store refuses. A reader who is still at such a snapshot fails; commands of tpfleet begin again.
 
 A catalog that keeps the history of its tables itself, as Nessie does, has its own tool for this; with it, expire fails.`,
 		Args: arguments(cobra.NoArgs),
@@ -70,11 +71,8 @@ A catalog that keeps the history of its tables itself, as Nessie does, has its o
 			if err != nil {
 				return err
 			}
-			n, err := l.Expire(cmd.Context(), age, keep)
-			if err != nil {
-				return err
-			}
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]int{"snapshots": n})
+			done, err := l.Expire(cmd.Context(), age, keep)
+			return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(done), err)
 		},
 	}
 	o.register(cmd.Flags())

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -18,19 +17,19 @@ const ledgerView = "ledger"
 
 // readLake returns all traces in a fleet's folder for DuckDB, and what selects the ledger, or nil if the folder is none.
 func readLake(folder string) (d *sqlfuncs.Dataset, ledger string, err error) {
-	list, err := export.ReadLakeFiles(folder)
-	if err != nil || list == nil {
-		return nil, "", err
-	}
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
+		return nil, "", err
+	}
+	lake, err := export.LakeTables(absolute)
+	if err != nil || lake == nil {
 		return nil, "", err
 	}
 	d = &sqlfuncs.Dataset{Path: filepath.ToSlash(absolute), Layout: sqlfuncs.ManyTraces, Rows: map[string]string{}}
 	for _, s := range schema.All() {
 		var files []string
-		for _, file := range list.Tables[s.Name] {
-			files = append(files, sqltext.QuoteText(sqlfuncs.PathPattern(path.Join(d.Path, file))))
+		for _, file := range lake[s.Name] {
+			files = append(files, sqltext.QuoteText(sqlfuncs.PathPattern(file)))
 		}
 		if len(files) == 0 {
 			continue

@@ -53,14 +53,14 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 		return nil, err
 	}
 	p := &packedTables{folder: filepath.ToSlash(absolute), traces: map[string][]packedRows{}}
-	list, err := export.ReadLakeFiles(absolute)
+	lake, err := export.LakeTables(absolute)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range schema.All() {
-		if list != nil {
-			for _, file := range list.Tables[s.Name] {
-				p.files = append(p.files, packedFile{table: s.Name, path: path.Join(p.folder, file)})
+		if lake != nil {
+			for _, file := range lake[s.Name] {
+				p.files = append(p.files, packedFile{table: s.Name, path: file})
 			}
 			continue
 		}

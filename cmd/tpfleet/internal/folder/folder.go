@@ -18,14 +18,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
 	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 )
 
 // Catalog is the catalog of a lake in a folder: a SQLite database with the tables of Iceberg's JDBC catalog, which
@@ -35,6 +38,10 @@ type Catalog struct {
 	db   *sql.DB
 	turn *sql.DB // whose lock is the turn of a transaction
 	root string  // URL of the folder
+
+	mu      sync.Mutex
+	open    *sql.Tx  // of Together, or nil
+	waiting []change // for its end
 }
 
 // catalogName is what the catalog calls itself in its tables.
@@ -82,34 +89,62 @@ func Open(ctx context.Context, folder string, create bool) (*Catalog, error) {
 		CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
 			catalog_name VARCHAR(255) NOT NULL, namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000),
 			PRIMARY KEY (catalog_name, namespace, property_key));
-		CREATE TABLE IF NOT EXISTS tpfleet_state (table_name TEXT PRIMARY KEY, metadata_location TEXT NOT NULL);
-		CREATE TABLE IF NOT EXISTS tpfleet_file (table_name TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (table_name, url)) WITHOUT ROWID`)
+		CREATE TABLE IF NOT EXISTS tpfleet_known (namespace TEXT NOT NULL, table_name TEXT NOT NULL, metadata_location TEXT NOT NULL, PRIMARY KEY (namespace, table_name));
+		CREATE TABLE IF NOT EXISTS tpfleet_data (namespace TEXT NOT NULL, table_name TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (namespace, table_name, url)) WITHOUT ROWID;
+		DROP TABLE IF EXISTS tpfleet_state;
+		DROP TABLE IF EXISTS tpfleet_file; -- of older versions, which did not tell namespaces apart`)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close(), turn.Close())
 	}
-	c := &Catalog{db, turn, fileScheme + filepath.ToSlash(folder)}
-	if create {
-		return c, c.refresh(ctx)
-	}
-	return c, c.catchUp(ctx)
+	c := &Catalog{db: db, turn: turn, root: fileScheme + filepath.ToSlash(folder)}
+	return c, c.refresh(ctx)
 }
 
 func (c *Catalog) CreateNamespace(ctx context.Context, namespace table.Identifier, _ iceberg.Properties) error {
-	_, err := c.db.ExecContext(ctx, "INSERT INTO iceberg_namespace_properties VALUES (?, ?, 'exists', 'true') ON CONFLICT DO NOTHING", catalogName, strings.Join(namespace, "."))
-	return err
+	name := strings.Join(namespace, ".")
+	if url.PathEscape(name) != name || strings.HasPrefix(name, ".") {
+		return fmt.Errorf("%q cannot be the name of a folder, which that of a namespace is", name)
+	}
+	return c.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO iceberg_namespace_properties VALUES (?, ?, 'exists', 'true') ON CONFLICT DO NOTHING", catalogName, name)
+		return err
+	})
 }
+
+// Together makes one transaction of all that do does with the catalog, which nobody else uses meanwhile.
+func (c *Catalog) Together(ctx context.Context, do func() error) error {
+	err := c.write(ctx, func(tx *sql.Tx) error {
+		c.open = tx
+		defer func() { c.open, c.waiting = nil, nil }()
+		if err := do(); err != nil {
+			return err
+		}
+		return keep(c.root, c.waiting)
+	})
+	if err != nil {
+		return err
+	}
+	return c.list(ctx)
+}
+
+// Place returns the location of a table, where no other table has files.
+func (c *Catalog) Place(t table.Identifier) string {
+	return c.root + "/" + namespaceOf(t) + "/" + catalog.TableNameFromIdent(t)
+}
+
+func namespaceOf(t table.Identifier) string { return strings.Join(catalog.NamespaceFromIdent(t), ".") }
 
 // where selects the row of a table.
 const where = " WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
 
 func key(t table.Identifier) []any {
-	return []any{catalogName, strings.Join(catalog.NamespaceFromIdent(t), "."), catalog.TableNameFromIdent(t)}
+	return []any{catalogName, namespaceOf(t), catalog.TableNameFromIdent(t)}
 }
 
 func (c *Catalog) LoadTable(ctx context.Context, t table.Identifier) (*table.Table, error) {
 	for before := ""; ; {
 		var location string
-		err := c.db.QueryRowContext(ctx, "SELECT metadata_location FROM iceberg_tables"+where, key(t)...).Scan(&location)
+		err := c.find(ctx, t, &location)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, catalog.ErrNoSuchTable
 		}
@@ -124,20 +159,35 @@ func (c *Catalog) LoadTable(ctx context.Context, t table.Identifier) (*table.Tab
 	}
 }
 
+// find returns where the metadata of a table are.
+func (c *Catalog) find(ctx context.Context, t table.Identifier, location *string) error {
+	const query = "SELECT metadata_location FROM iceberg_tables" + where
+	if c.open == nil {
+		return c.db.QueryRowContext(ctx, query, key(t)...).Scan(location)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open.QueryRowContext(ctx, query, key(t)...).Scan(location)
+}
+
 func (c *Catalog) CreateTable(ctx context.Context, t table.Identifier, schema *iceberg.Schema, options ...catalog.CreateTableOpt) (*table.Table, error) {
 	var config catalog.CreateTableCfg
 	for _, o := range options {
 		o(&config)
 	}
-	location := c.root + "/" + catalog.TableNameFromIdent(t)
-	metadata, err := table.NewMetadata(schema, config.PartitionSpec, config.SortOrder, location, config.Properties)
+	metadata, err := table.NewMetadata(schema, config.PartitionSpec, config.SortOrder, c.Place(t), config.Properties)
 	if err != nil {
 		return nil, err
 	}
-	if location, err = c.stage(metadata, 0); err != nil {
+	location, err := c.stage(metadata, 0)
+	if err != nil {
 		return nil, err
 	}
-	if err := c.enter(ctx, t, location); err != nil {
+	err = c.keep(change{after: location})
+	if err == nil {
+		err = c.enter(ctx, t, location)
+	}
+	if err != nil {
 		if !errors.As(err, new(unknown)) {
 			discard(change{after: location})
 		}
@@ -182,6 +232,7 @@ type change struct {
 	table          table.Identifier
 	before, after  string // URLs of the metadata
 	added, removed []string
+	written        []string // manifests and lists of them
 	superfluous    []string // older metadata, removed after the commit
 }
 
@@ -203,7 +254,7 @@ func (c *Catalog) CommitTransaction(ctx context.Context, commits []table.TableCo
 			return fmt.Errorf("%s: %w", catalog.TableNameFromIdent(commit.Identifier), err)
 		}
 	}
-	if err := c.apply(ctx, changes); err != nil {
+	if err := c.apply(ctx, changes); err != nil || c.open != nil {
 		return err
 	}
 	for _, of := range changes {
@@ -277,10 +328,12 @@ func (c *change) files(from icebergio.IO, s *table.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	c.written = append(c.written, s.ManifestList)
 	for _, m := range manifests {
 		if m.SnapshotID() != s.SnapshotID {
 			continue
 		}
+		c.written = append(c.written, m.FilePath())
 		for e, err := range m.Entries(from, false) {
 			if err != nil {
 				return err
@@ -308,7 +361,12 @@ func discard(changes ...change) {
 
 // apply makes changes visible, all at once. They are refused and discarded if a table is no longer as it was.
 func (c *Catalog) apply(ctx context.Context, changes []change) error {
-	err := c.write(ctx, func(tx *sql.Tx) error {
+	err := c.keep(changes...)
+	if err != nil {
+		discard(changes...)
+		return err
+	}
+	err = c.write(ctx, func(tx *sql.Tx) error {
 		for _, of := range changes {
 			updated, err := tx.ExecContext(ctx, "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = metadata_location"+where+" AND metadata_location = ?",
 				slices.Concat([]any{of.after}, key(of.table), []any{of.before})...)
@@ -330,14 +388,59 @@ func (c *Catalog) apply(ctx context.Context, changes []change) error {
 		}
 		return err
 	}
+	if c.open != nil {
+		return nil
+	}
 	if err := c.list(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("%w: %w", ErrList, err)
 	}
 	return nil
 }
 
-// write runs a transaction that other processes wait for.
+// keep puts what changes name on the disk before the transaction.
+func (c *Catalog) keep(changes ...change) error {
+	if c.open == nil {
+		return keep(c.root, changes)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = append(c.waiting, changes...)
+	return nil
+}
+
+// keep puts what changes name on the disk, the files and then their folders, so that no transaction outlives them.
+func keep(root string, changes []change) error {
+	var files errgroup.Group
+	files.SetLimit(atOnce)
+	folders := map[string]bool{}
+	for _, of := range changes {
+		for _, name := range slices.Concat(of.added, of.written, []string{of.after}) {
+			file := Path(name)
+			files.Go(func() error { return staging.Sync(file) })
+			for dir := filepath.Dir(file); len(dir) >= len(Path(root)); dir = filepath.Dir(dir) {
+				folders[dir] = true
+			}
+		}
+	}
+	err := files.Wait()
+	for dir := range folders {
+		if err == nil {
+			err = staging.Sync(dir)
+		}
+	}
+	return err
+}
+
+// atOnce is the number of files that are written to the disk at the same time.
+const atOnce = 16
+
+// write runs a transaction that other processes wait for, or a part of that of Together.
 func (c *Catalog) write(ctx context.Context, do func(tx *sql.Tx) error) error {
+	if c.open != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return do(c.open)
+	}
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -358,15 +461,15 @@ func (e unknown) Unwrap() error { return e.error }
 
 // note updates the files of a table. If another program changed the table before, they are read anew.
 func (c *Catalog) note(ctx context.Context, tx *sql.Tx, of *change) error {
-	name := catalog.TableNameFromIdent(of.table)
+	namespace, name := namespaceOf(of.table), catalog.TableNameFromIdent(of.table)
 	var known string
-	err := tx.QueryRowContext(ctx, "SELECT metadata_location FROM tpfleet_state WHERE table_name = ?", name).Scan(&known)
+	err := tx.QueryRowContext(ctx, "SELECT metadata_location FROM tpfleet_known WHERE namespace = ? AND table_name = ?", namespace, name).Scan(&known)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	removed, added := of.removed, of.added
 	if known != of.before {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM tpfleet_file WHERE table_name = ?", name); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM tpfleet_data WHERE namespace = ? AND table_name = ?", namespace, name); err != nil {
 			return err
 		}
 		removed = nil
@@ -377,14 +480,14 @@ func (c *Catalog) note(ctx context.Context, tx *sql.Tx, of *change) error {
 	for _, step := range []struct {
 		sql   string
 		files []string
-	}{{"DELETE FROM tpfleet_file WHERE table_name = ? AND url = ?", removed}, {"INSERT OR REPLACE INTO tpfleet_file VALUES (?, ?)", added}} {
+	}{{"DELETE FROM tpfleet_data WHERE namespace = ? AND table_name = ? AND url = ?", removed}, {"INSERT OR REPLACE INTO tpfleet_data VALUES (?, ?, ?)", added}} {
 		for _, file := range step.files {
-			if _, err := tx.ExecContext(ctx, step.sql, name, file); err != nil {
+			if _, err := tx.ExecContext(ctx, step.sql, namespace, name, file); err != nil {
 				return err
 			}
 		}
 	}
-	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO tpfleet_state VALUES (?, ?)", name, of.after)
+	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO tpfleet_known VALUES (?, ?, ?)", namespace, name, of.after)
 	return err
 }
 
@@ -401,65 +504,20 @@ func currentFiles(ctx context.Context, t table.Identifier, location string) (all
 	return all, err
 }
 
-// refresh notes the files of the tables that another program changed.
+// refresh notes the files of the tables that another program changed, and writes the list of files if it is not that of this state: the
+// process that should have may have been killed.
 func (c *Catalog) refresh(ctx context.Context) error {
-	err := c.write(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT t.table_namespace, t.table_name, t.metadata_location FROM iceberg_tables AS t
-			LEFT JOIN tpfleet_state AS s ON s.table_name = t.table_name WHERE t.catalog_name = ? AND s.metadata_location IS NOT t.metadata_location`, catalogName)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		var changed []change
-		for rows.Next() {
-			var namespace, name, location string
-			if err := rows.Scan(&namespace, &name, &location); err != nil {
-				return err
-			}
-			changed = append(changed, change{table: append(strings.Split(namespace, "."), name), before: location, after: location})
-		}
-		for i := range changed {
-			if err := c.note(ctx, tx, &changed[i]); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
-	})
-	return cmp.Or(err, c.list(ctx))
-}
-
-// list writes the list of files. Whoever comes last writes the last state.
-func (c *Catalog) list(ctx context.Context) error {
-	return c.write(ctx, func(tx *sql.Tx) error {
-		list := export.LakeFiles{Tables: map[string][]string{}}
-		var err error
-		if list.State, err = state(ctx, tx); err != nil {
-			return err
-		}
-		rows, err := tx.QueryContext(ctx, "SELECT table_name, url FROM tpfleet_file ORDER BY table_name, url")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name, url string
-			if err := rows.Scan(&name, &url); err != nil {
-				return err
-			}
-			list.Tables[name] = append(list.Tables[name], strings.TrimPrefix(url, c.root+"/"))
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return list.Write(Path(c.root))
-	})
-}
-
-// catchUp writes the list of files if the process that should have was killed.
-func (c *Catalog) catchUp(ctx context.Context) error {
 	var now string
-	err := c.write(ctx, func(tx *sql.Tx) (err error) {
-		now, err = state(ctx, tx)
+	err := c.write(ctx, func(tx *sql.Tx) error {
+		changed, err := changedByOthers(ctx, tx)
+		for i := range changed {
+			if err == nil {
+				err = c.note(ctx, tx, &changed[i])
+			}
+		}
+		if err == nil {
+			now, err = state(ctx, tx)
+		}
 		return err
 	})
 	if err != nil {
@@ -471,10 +529,62 @@ func (c *Catalog) catchUp(ctx context.Context) error {
 	return c.list(ctx)
 }
 
+// changedByOthers returns the tables whose files are not known.
+func changedByOthers(ctx context.Context, tx *sql.Tx) (changed []change, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT t.table_namespace, t.table_name, t.metadata_location FROM iceberg_tables AS t
+		LEFT JOIN tpfleet_known AS k ON k.namespace = t.table_namespace AND k.table_name = t.table_name
+		WHERE t.catalog_name = ? AND k.metadata_location IS NOT t.metadata_location`, catalogName)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var namespace, name, location string
+		if err := rows.Scan(&namespace, &name, &location); err != nil {
+			return nil, err
+		}
+		changed = append(changed, change{table: append(strings.Split(namespace, "."), name), before: location, after: location})
+	}
+	return changed, rows.Err()
+}
+
+// list writes the list of files. Whoever comes last writes the last state.
+func (c *Catalog) list(ctx context.Context) error {
+	return c.write(ctx, func(tx *sql.Tx) error {
+		list := export.LakeFiles{Namespaces: map[string]map[string][]string{}}
+		var err error
+		if list.State, err = state(ctx, tx); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, "SELECT namespace, table_name, url FROM tpfleet_known LEFT JOIN tpfleet_data USING (namespace, table_name) ORDER BY 1, 2, 3")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var namespace, name string
+			var file sql.NullString
+			if err := rows.Scan(&namespace, &name, &file); err != nil {
+				return err
+			}
+			if list.Namespaces[namespace] == nil {
+				list.Namespaces[namespace] = map[string][]string{}
+			}
+			if file.Valid {
+				list.Namespaces[namespace][name] = append(list.Namespaces[namespace][name], strings.TrimPrefix(file.String, c.root+"/"))
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return list.Write(Path(c.root))
+	})
+}
+
 // state identifies the state of all tables.
 func state(ctx context.Context, tx *sql.Tx) (string, error) {
 	var all sql.NullString
-	err := tx.QueryRowContext(ctx, "SELECT group_concat(metadata_location) FROM (SELECT metadata_location FROM tpfleet_state ORDER BY table_name)").Scan(&all)
+	err := tx.QueryRowContext(ctx, "SELECT group_concat(metadata_location) FROM (SELECT metadata_location FROM tpfleet_known ORDER BY namespace, table_name)").Scan(&all)
 	sum := sha256.Sum256([]byte(all.String))
 	return hex.EncodeToString(sum[:8]), err
 }

@@ -27,9 +27,15 @@ func checkHistory(t *table.Table) error {
 	return nil
 }
 
+// Expired counts what Expire removed.
+type Expired struct {
+	Snapshots int `json:"snapshots"`
+	Files     int `json:"files"`
+}
+
 // Expire removes the snapshots that are older than age, except for the last ones of each table, and the files that
-// only those name. It returns the number of snapshots that were removed.
-func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed int, err error) {
+// only those name, also what is left of an earlier one that was killed.
+func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed Expired, err error) {
 	for _, name := range tableNames() {
 		_, err := l.repeat(ctx, "expire", func(ctx context.Context) error {
 			t, err := l.load(ctx, name)
@@ -42,17 +48,21 @@ func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed
 			if t, err = l.bury(ctx, t); err != nil {
 				return err
 			}
-			before := len(t.Metadata().Snapshots())
 			tx := t.NewTransaction()
-			if err := tx.ExpireSnapshots(table.WithOlderThan(age), table.WithRetainLast(keep)); err != nil {
+			if err := tx.ExpireSnapshots(table.WithOlderThan(age), table.WithRetainLast(keep), table.WithPostCommit(false)); err != nil {
+				return err
+			}
+			if err := l.list(ctx, t, tx); err != nil {
 				return err
 			}
 			after, err := tx.Commit(ctx)
 			if err != nil {
 				return commitError(err)
 			}
-			removed += before - len(after.Metadata().Snapshots())
-			return nil
+			removed.Snapshots += len(t.Metadata().Snapshots()) - len(after.Metadata().Snapshots())
+			files, err := l.finish(ctx, after)
+			removed.Files += files
+			return err
 		})
 		if err != nil {
 			return removed, fmt.Errorf("table %s: %w", name, err)
@@ -100,6 +110,11 @@ type Cleaned struct {
 // is set, files that only the catalog's own history names are removed, too.
 func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, found func(url string)) (c Cleaned, err error) {
 	for _, name := range tableNames() {
+		if !dry {
+			if err := l.finishTable(ctx, name, &c); err != nil {
+				return c, fmt.Errorf("table %s: %w", name, err)
+			}
+		}
 		for _, part := range []string{dataName, metadataName} {
 			if err := l.clean(ctx, name, part, age, dry, force, found, &c); err != nil {
 				return c, fmt.Errorf("table %s: %w", name, err)
@@ -118,6 +133,9 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 	var plan table.OrphanCleanupPlan
 	err := l.read(ctx, "gc", func(ctx context.Context) (err error) {
 		if t, err = l.load(ctx, name); err != nil {
+			return err
+		}
+		if err := l.owns(t); err != nil {
 			return err
 		}
 		if err := checkHistory(t); err != nil {
@@ -157,6 +175,14 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 		_, err = t.ExecuteOrphanCleanup(ctx, plan)
 	}
 	return err
+}
+
+// owns returns an error if files in the table's folder may be those of another table.
+func (l *Lake) owns(t *table.Table) error {
+	if c, there := l.catalog.(places); there && c.Place(t.Identifier()) != t.Location() {
+		return errors.New("an older version made it, in a folder that other namespaces may share: \"tpfleet init\" gives it its own")
+	}
+	return nil
 }
 
 // noFiles reports whether a table has no data files.

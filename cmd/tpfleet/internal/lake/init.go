@@ -59,8 +59,25 @@ func tableProperties() iceberg.Properties {
 
 // Init creates the ledger and all tables that are missing, adds missing columns, and records the layout. It returns
 // the number of tables, and whether they are committed to one at a time, as they are if single is set or the catalog can do no
-// more. Init can be repeated.
+// more. Init can be repeated. In a folder, it is one transaction.
 func (l *Lake) Init(ctx context.Context, single bool) (tables int, oneByOne bool, err error) {
+	c, there := l.catalog.(interface {
+		turns
+		Together(ctx context.Context, do func() error) error
+	})
+	if !there {
+		return l.makeTables(ctx, single)
+	}
+	defer c.Turn(ctx)()
+	ctx = context.WithValue(ctx, turnKey{}, true)
+	err = c.Together(ctx, func() (err error) {
+		tables, oneByOne, err = l.makeTables(ctx, single)
+		return err
+	})
+	return tables, oneByOne, err
+}
+
+func (l *Lake) makeTables(ctx context.Context, single bool) (tables int, oneByOne bool, err error) {
 	if err := l.catalog.CreateNamespace(ctx, l.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
 		return 0, false, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
 	}
@@ -115,6 +132,9 @@ func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, 
 	if err != nil {
 		return nil, err
 	}
+	if t, err = l.move(ctx, t); err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
 	tx := t.NewTransaction()
 	// Older rows have no value in a new column, so it cannot be required.
 	added, err := addColumns(tx, t, schema, false)
@@ -144,6 +164,25 @@ func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, 
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	return l.load(ctx, name)
+}
+
+// places is a catalog that has a place for each table.
+type places interface {
+	Place(name table.Identifier) string
+}
+
+// move makes a table of an older version write to its own place. Its files stay where they are, as the metadata name each.
+func (l *Lake) move(ctx context.Context, t *table.Table) (*table.Table, error) {
+	c, there := l.catalog.(places)
+	if !there || c.Place(t.Identifier()) == t.Location() {
+		return t, nil
+	}
+	_, _, err := l.catalog.CommitTable(ctx, t.Identifier(), []table.Requirement{table.AssertTableUUID(t.Metadata().TableUUID())},
+		[]table.Update{table.NewSetLocationUpdate(c.Place(t.Identifier()))})
+	if err != nil {
+		return nil, err
+	}
+	return l.catalog.LoadTable(ctx, t.Identifier())
 }
 
 // sortOrder returns the order of rows in a table, for engines that write it. Files of ours have all rows of a trace together, in

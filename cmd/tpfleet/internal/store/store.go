@@ -2,6 +2,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
+	"github.com/tpconvert/tpconvert/export/staging"
 )
 
 // Stores opens each bucket once. It is safe for concurrent use.
@@ -255,9 +257,22 @@ func (s *Stores) Put(ctx context.Context, text, file string) error {
 	})
 }
 
-// Write writes an object.
+// Write writes an object, which lasts also if the machine stops.
 func (s *Stores) Write(ctx context.Context, text string, content []byte) error {
-	return s.with(ctx, text, func(b *blob.Bucket, key string) error { return b.WriteAll(ctx, key, content, nil) })
+	err := s.with(ctx, text, func(b *blob.Bucket, key string) error { return b.WriteAll(ctx, key, content, nil) })
+	if file, local := strings.CutPrefix(text, "file://"); local && err == nil {
+		err = cmp.Or(staging.Sync(file), staging.Sync(path.Dir(file)))
+	}
+	return err
+}
+
+// Delete deletes an object. It may be gone.
+func (s *Stores) Delete(ctx context.Context, text string) error {
+	err := s.with(ctx, text, func(b *blob.Bucket, key string) error { return b.Delete(ctx, key) })
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return err
 }
 
 // Read returns the content of an object.

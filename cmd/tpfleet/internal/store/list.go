@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gocloud.dev/blob"
@@ -86,27 +89,51 @@ func listFiles(ctx context.Context, prefix string, match func(string) bool, foun
 	if !filepath.IsAbs(root) {
 		return fmt.Errorf("%s: a file URL has three slashes and an absolute path", prefix)
 	}
-	return filepath.WalkDir(path.Clean(root), func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	root = path.Clean(root)
+	info, err := os.Stat(root)
+	if err != nil {
+		return err
+	}
+	return walk(ctx, root, info, nil, func(name string, info fs.FileInfo) {
+		if match("file://" + name) {
+			found(object("file://"+name, info.Size(), "", info.ModTime()))
 		}
-		if strings.HasPrefix(e.Name(), ".") && name != path.Clean(root) {
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !e.Type().IsRegular() || !match("file://"+name) {
-			return ctx.Err()
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		found(object("file://"+name, info.Size(), "", info.ModTime()))
-		return ctx.Err()
 	})
+}
+
+// walk calls found with a file or those in a folder. It follows links, but not into a folder that it is in.
+func walk(ctx context.Context, name string, info fs.FileInfo, above []fs.FileInfo, found func(string, fs.FileInfo)) error {
+	if !info.IsDir() {
+		if info.Mode().IsRegular() {
+			found(name, info)
+		}
+		return ctx.Err()
+	}
+	if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
+		slog.WarnContext(ctx, "left out: a link to a folder that it is in", "path", name)
+		return nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return err
+	}
+	above = append(slices.Clip(above), info)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		below := path.Join(name, e.Name())
+		info, err := os.Stat(below)
+		switch {
+		case err == nil:
+			if err := walk(ctx, below, info, above, found); err != nil {
+				return err
+			}
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		case e.Type()&fs.ModeSymlink != 0:
+			slog.WarnContext(ctx, "left out: a link to nothing", "path", below)
+		}
+	}
+	return nil
 }

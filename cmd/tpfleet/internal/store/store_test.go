@@ -54,6 +54,28 @@ func TestList(t *testing.T) {
 	}
 }
 
+// Links are followed, but not in circles.
+func TestLinks(t *testing.T) {
+	dir := folder(t, "real/a.json", "mixed/b.json")
+	for link, to := range map[string]string{"link": "real", "mixed/c.json": "../real/a.json", "mixed/sub": "../real", "mixed/circle": "../mixed", "mixed/broken.json": "nothing"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	s, err := New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for prefix, want := range map[string]string{"/link/": "link/a.json", "/mixed/": "mixed/b.json mixed/c.json mixed/sub/a.json"} {
+		var got []string
+		if err := s.List(t.Context(), "file://"+dir+prefix, func(o Object) {
+			got = append(got, strings.TrimPrefix(o.URL, "file://"+dir+"/"))
+		}); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v, want %q", prefix, got, err, want)
+		}
+	}
+}
+
 // What Fetch reads has the same description as what List found.
 func TestFetch(t *testing.T) {
 	dir := folder(t, "odd #name?.json")

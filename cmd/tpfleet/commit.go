@@ -122,12 +122,13 @@ the same name if their errors differ in names and numbers only; what is lost has
 }
 
 func printStatus(w io.Writer, s lake.Status) error {
-	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad, %d large, %d forgotten\n", s.OK+s.Copies+s.Bad+s.Large+s.Forgotten, s.OK, s.Copies, s.Bad, s.Large, s.Forgotten)
+	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad, %d large, %d forgotten, %d superseded\n",
+		s.OK+s.Copies+s.Bad+s.Large+s.Forgotten+s.Superseded, s.OK, s.Copies, s.Bad, s.Large, s.Forgotten, s.Superseded)
 	fmt.Fprintf(w, "%d bytes of traces became %d rows in %.0f s of conversion\n", s.Bytes, s.Rows, s.Seconds)
 	for _, c := range s.Failures {
 		fmt.Fprintf(w, "%d not converted: %s\n", c.Traces, c.Name)
 	}
-	fmt.Fprintf(w, "%d traces lack data\n", s.Lossy)
+	fmt.Fprintf(w, "%d traces lack data, %d end too early\n", s.Lossy, s.Truncated)
 	for _, c := range s.Lost {
 		where := "recording"
 		if c.Source == "analysis" {

@@ -61,13 +61,15 @@ func newForgetCommand() *cobra.Command {
 		older     string
 		why       string
 		dry, undo bool
+		purge     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "forget [TRACE_ID...]",
 		Short: "Remove the rows of traces from all tables, in one transaction",
 		Long: `Remove the rows of traces from all tables, in one transaction. The ledger keeps their URL and trace_id with the status
 "forgotten", the reason and the time, so that the same content is not converted again, under no name; --undo takes
-that back. The files with the old rows stay until "expire" removes the snapshots that name them.
+that back. The files with the old rows stay until "expire" removes the snapshots that name them, or --purge does so at once:
+it removes all older snapshots, and the files of attempts that were never committed if they have rows of these traces.
 
 ` + pickArguments + `
 
@@ -95,6 +97,9 @@ or else that time.`,
 			if err != nil {
 				return err
 			}
+			if purge && (dry || undo) {
+				return usageError{errors.New("--purge excludes --dry-run and --undo")}
+			}
 			if undo {
 				n, err := l.Remember(cmd.Context(), p)
 				if err != nil {
@@ -106,7 +111,10 @@ or else that time.`,
 			if err != nil {
 				return pickError(err)
 			}
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(done)
+			if purge {
+				err = l.Purge(cmd.Context(), &done)
+			}
+			return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(done), err)
 		},
 	}
 	o.register(cmd.Flags())
@@ -115,6 +123,7 @@ or else that time.`,
 	cmd.Flags().StringVar(&why, "why", "", "reason, for the ledger")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count the traces")
 	cmd.Flags().BoolVar(&undo, "undo", false, "let traces that were forgotten be converted again")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also delete all older snapshots and each file with their rows, and check that none is left")
 	return cmd
 }
 

@@ -22,12 +22,14 @@ import (
 type planOptions struct {
 	plan.Options
 	mebibytes int64
+	jobs      int                     // that a small plan is divided among, 0 for none
 	accept    func(store.Object) bool // nil accepts all; otherwise it is no error if there are none
 }
 
 func (o *planOptions) register(flags *pflag.FlagSet) {
 	o.registerSizes(flags)
 	flags.BoolVar(&o.RetryBad, "retry-bad", false, "also plan the traces that could not be read before")
+	flags.BoolVar(&o.KeepVersions, "keep-versions", false, "keep the rows of older versions of a file or object that was written again")
 	flags.BoolVar(&o.Large, "large", false, "also plan the traces that took more than --max-memory or --max-time before")
 }
 
@@ -94,8 +96,18 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 	if err != nil {
 		return nil, 0, err
 	}
+	if o.jobs > 0 {
+		size := int64(0)
+		for _, t := range left {
+			size += t.Bytes
+		}
+		o.Bytes = min(o.Bytes, max(size/int64(o.jobs)+1, leastTask))
+	}
 	return plan.Tasks(left, layout, stores.Options(), o.Options), known, nil
 }
+
+// leastTask is the size of a task, in bytes, that is not divided to use more cores.
+const leastTask = 1 << 20
 
 // remaining lists the traces at URLs that are not in the ledger.
 func (o *planOptions) remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string) ([]task.Trace, int, error) {

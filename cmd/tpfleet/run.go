@@ -21,6 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
+	"github.com/tpconvert/tpconvert/export/staging"
 )
 
 func newRunCommand() *cobra.Command {
@@ -51,6 +52,7 @@ if it is missing.
 			if err != nil {
 				return err
 			}
+			p.jobs = r.jobs
 			tasks, known, err := p.make(cmd.Context(), l, stores, urls)
 			if err != nil {
 				return err
@@ -91,7 +93,7 @@ func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, kn
 	account, err := o.carryOut(cmd, l, tasks)
 	account.Known += known
 	slog.Info("committed", "ok", account.OK, "replaced", account.Replaced, "copies", account.Copies, "bad", account.Bad, "large", account.Large,
-		"failed", account.Failed, "known", account.Known, "left", account.Left, "lossy", account.Lossy, "seconds", time.Since(begun).Round(100*time.Millisecond).Seconds())
+		"failed", account.Failed, "known", account.Known, "left", account.Left, "lossy", account.Lossy, "truncated", account.Truncated, "superseded", account.Superseded, "seconds", time.Since(begun).Round(100*time.Millisecond).Seconds())
 	if err := errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(account)); err != nil {
 		return err
 	}
@@ -108,11 +110,13 @@ func (o *runOptions) carryOut(cmd *cobra.Command, l *lake.Lake, tasks []task.Tas
 		telemetry.Queue(cmd.Context(), r.done-r.total)
 		account.Left = r.total - account.Traces()
 	}()
-	// Workers that are killed leave files there.
-	if r.tempDir, err = os.MkdirTemp("", "tpfleet-run-"); err != nil {
+	// Workers that are killed leave files there, and a run that is killed leaves the folder to the next one.
+	dir, remove, err := staging.Temporary(".tpfleet-run-")
+	if err != nil {
 		return account, err
 	}
-	defer os.RemoveAll(r.tempDir)
+	defer remove()
+	r.tempDir = dir
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	results := make(chan task.Result)
@@ -180,7 +184,8 @@ type runner struct {
 	total    int // traces
 
 	mu   sync.Mutex
-	done int // traces
+	done int       // traces
+	told time.Time // when the last message said so
 }
 
 // all carries out the tasks, several at a time.
@@ -257,7 +262,21 @@ func (r *runner) progress(ctx context.Context, result *task.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done += len(result.Traces)
+	r.tell()
+}
+
+func (r *runner) tell() {
 	slog.Info("worked", "traces", r.done, "of", r.total)
+	r.told = time.Now()
+}
+
+// step counts traces of a task that was begun, or takes them back, and tells of it from time to time.
+func (r *runner) step(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done += n; n > 0 && time.Since(r.told) > time.Second {
+		r.tell()
+	}
 }
 
 // worker is a process that works, begun when it is needed.
@@ -277,7 +296,7 @@ func (w *worker) begin(ctx context.Context) error {
 		return errors.Join(errNoWorker, err)
 	}
 	// A process is not told of an interruption by itself, so the context ends it.
-	w.process = exec.CommandContext(ctx, self, append([]string{"work"}, w.limits.args()...)...)
+	w.process = exec.CommandContext(ctx, self, append([]string{"work", "--progress"}, w.limits.args()...)...)
 	w.process.Env = append(os.Environ(), "TMPDIR="+w.tempDir, "GOMAXPROCS="+fmt.Sprint(w.cores), metricsAddress+"=", "OTEL_SDK_DISABLED=true")
 	w.process.Stderr = w.messages
 	out, err := w.process.StdoutPipe()
@@ -306,9 +325,16 @@ func (w *worker) do(ctx context.Context, t task.Task) (r task.Result, err error)
 	if err != nil {
 		return r, err
 	}
-	if _, err = w.in.Write(append(text, '\n')); err == nil {
+	steps := 0
+	defer func() { w.step(-steps) }()
+	_, err = w.in.Write(append(text, '\n'))
+	for err == nil && r.Task == "" {
 		if text, err = w.out.ReadBytes('\n'); err == nil {
 			err = json.Unmarshal(text, &r)
+		}
+		if err == nil && r.Task == "" {
+			steps++
+			w.step(1)
 		}
 	}
 	if err != nil {

@@ -53,6 +53,7 @@ tried again after --every, then after twice that, up to a day. Each commit print
 			if _, err := l.Layout(cmd.Context()); err != nil {
 				return err
 			}
+			p.jobs = r.jobs
 			waiting := backoff{first: every, until: map[task.Trace]pause{}}
 			r.failed = func(o task.Outcome) {
 				slog.Warn("failed", "url", o.URL, "error", o.Error)

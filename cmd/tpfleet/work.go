@@ -27,6 +27,7 @@ func newWorkCommand() *cobra.Command {
 		results string
 		stores  []string
 		limits  workLimits
+		steps   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "work [--index N TASKS]",
@@ -70,6 +71,9 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 			}
 			memory.Limit(cmd.Context(), memory.Limits{Sorting: limits.sorting << 20, Most: limits.memory << 20, Small: smallHeap})
 			w := work.Worker{Memory: limits.sorting << 20, MaxMemory: limits.memory << 20, MaxTime: limits.time, Version: version()}
+			if steps {
+				w.Tried = func() { fmt.Fprintln(cmd.OutOrStdout(), "{}") }
+			}
 			return carryOut(cmd.Context(), &w, in, out)
 		},
 	}
@@ -77,6 +81,8 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 	flags.IntVar(&index, "index", 0, "carry out only this line of TASKS, a URL or file; the first is 0")
 	flags.StringVar(&results, "results", "", "URL of a folder for results, instead of the standard output")
 	flags.StringArrayVar(&stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
+	flags.BoolVar(&steps, "progress", false, "print {} after each trace")
+	_ = flags.MarkHidden("progress")
 	limits.register(flags)
 	return cmd
 }

@@ -192,7 +192,9 @@ func (l *Lake) viewOf(ctx context.Context, ledger *table.Table) (*view, error) {
 				v.attempts[attempt] = true
 			}
 			if at := b.Number("changed_unix_ns", row); at != nil && id != "" && *at > collected-int64(clocksDiffer) {
-				v.changed[strings.Clone(id)] = changed{*at, attempt}
+				if before, there := v.changed[id]; !there || *at > before.at || *at == before.at && attempt != "" {
+					v.changed[strings.Clone(id)] = changed{*at, attempt}
+				}
 			}
 		}
 		return nil

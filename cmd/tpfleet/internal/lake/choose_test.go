@@ -8,13 +8,18 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
-// result makes a result of outcomes such as "a=ok:X", for the URL a with the content X.
+// result makes a result of outcomes such as "a=ok:X", for the URL a with the content X. a/2 is the second version of a.
 func result(id string, outcomes ...string) task.Result {
 	r := task.Result{Task: id, Attempt: "1"}
 	for _, text := range outcomes {
 		url, rest, _ := strings.Cut(text, "=")
 		status, content, _ := strings.Cut(rest, ":")
-		o := task.Outcome{Trace: task.Trace{URL: url, ETag: "1"}, Status: status, Version: "v1", SHA256: strings.Repeat(content, 64)}
+		url, version, later := strings.Cut(url, "/")
+		if !later {
+			version = "1"
+		}
+		read := int64(version[0])
+		o := task.Outcome{Trace: task.Trace{URL: url, ETag: version}, Read: &read, Status: status, Version: "v1", SHA256: strings.Repeat(content, 64)}
 		if status == task.OK {
 			o.TraceID = traceID(o.SHA256)
 		}
@@ -27,6 +32,9 @@ func result(id string, outcomes ...string) task.Result {
 }
 
 func TestChoose(t *testing.T) {
+	collides := result("2", "b=ok:B")
+	collides.Traces[0].TraceID = traceID(strings.Repeat("A", 64))
+	collides.Traces[0].SHA256 = strings.Repeat("A", 16) + strings.Repeat("B", 48)
 	for _, test := range []struct {
 		name    string
 		before  []task.Result // in the ledger
@@ -49,11 +57,32 @@ func TestChoose(t *testing.T) {
 			"ok 0 bad 1 copies 1 known 1 failed 0 again 2", "d=bad e=copy", 0},
 		{"a bad one is good now", []task.Result{result("1", "a=bad:A")}, []task.Result{result("2", "a=ok:A")},
 			"ok 1 bad 0 copies 0 known 0 failed 0 again 0", "a=ok", 1},
+		{"another content with the same id", []task.Result{result("1", "a=ok:A")}, []task.Result{collides},
+			"ok 0 bad 1 copies 0 known 0 failed 0 again 0", "b=bad", 0},
+		{"a newer version", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "a/2=ok:B")},
+			"ok 1 bad 0 copies 0 known 0 failed 0 again 0", "a=superseded a=ok", 1},
+		{"a newer version of a copy", []task.Result{result("1", "a=ok:A", "b=copy:A")}, []task.Result{result("2", "b/2=ok:B")},
+			"ok 1 bad 0 copies 0 known 0 failed 0 again 0", "b=superseded b=ok", 1},
+		{"a newer version of what has a copy", []task.Result{result("1", "a=ok:A", "b=copy:A")}, []task.Result{result("2", "a/2=ok:B")},
+			"ok 1 bad 0 copies 0 known 0 failed 0 again 0", "a=superseded a=ok", 1},
+		{"an older version, late", []task.Result{result("1", "a/2=ok:B")}, []task.Result{result("2", "a=ok:A")},
+			"ok 0 bad 0 copies 0 known 1 failed 0 again 0", "", 0},
+		{"written again as it was", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "a/2=ok:A")},
+			"ok 0 bad 0 copies 0 known 1 failed 0 again 0", "", 0},
+		{"moved, and another in its place", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "b=ok:A"), result("3", "a/2=ok:B")},
+			"ok 1 bad 0 copies 1 known 0 failed 0 again 0", "a=superseded a=ok", 1},
 		{"all bad", nil, []task.Result{result("1", "a=bad:A")},
 			"ok 0 bad 1 copies 0 known 0 failed 0 again 0", "a=bad", 0},
 	} {
 		ledger := newLedger()
 		choose(ledger, test.before, nil)
+		for _, r := range test.before {
+			for _, o := range r.Traces {
+				if o.Status == task.Copy {
+					ledger.copies[traceID(o.SHA256)] = []task.Trace{o.Trace} // as readCopies does
+				}
+			}
+		}
 		c := choose(ledger, test.results, map[string]bool{"lost-1": true})
 		a := c.account
 		if got := fmt.Sprintf("ok %d bad %d copies %d known %d failed %d again %d", a.OK, a.Bad, a.Copies, a.Known, a.Failed, a.Again); got != test.want {
@@ -62,7 +91,7 @@ func TestChoose(t *testing.T) {
 		var entries []string
 		for _, e := range c.entries {
 			entries = append(entries, e.URL+"="+e.Status)
-			if (e.TraceID != "") != (e.Status == task.OK) {
+			if (e.TraceID != "") != (e.Status == task.OK || c.gone.Has(e.TraceID, "")) {
 				t.Errorf("%s: %s has the id %q", test.name, e.URL, e.TraceID)
 			}
 		}

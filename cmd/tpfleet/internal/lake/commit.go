@@ -35,30 +35,55 @@ type Account struct {
 	Replaced  int `json:"replaced,omitempty"` // whose new rows replaced old ones
 	Large     int `json:"large,omitempty"`    // added to the ledger alone, as they take more than a worker may use
 	Kept      int `json:"kept,omitempty"`     // whose old rows stay, as the new converter cannot read them
+	// Superseded counts the traces whose rows left because a newer version of their object came.
+	Superseded int `json:"superseded,omitempty"`
 	// Again counts the good traces that were not added, because other traces of their task were in the tables, and a
 	// file cannot be added in part, or because their files are gone. The next plan has them.
 	Again int `json:"again"`
 	Left  int `json:"left,omitempty"`  // without a result that was committed, after an interruption or an error
-	Lossy int `json:"lossy,omitempty"` // of those added or replaced, that lack data: the column lost of the ledger says how much
-	Files int `json:"files"`
-	Tries int `json:"tries"` // of the transaction
+	Lossy int `json:"lossy,omitempty"` // of those added or replaced, that lack data: the columns lost and damaged of the ledger say how much
+	// Truncated counts those of them that end too early.
+	Truncated int `json:"truncated,omitempty"`
+	Files     int `json:"files"`
+	Tries     int `json:"tries"` // of the transaction
 }
 
-// Commit adds results to the tables and the ledger, in one transaction. Results that are in already are left out,
-// so a commit can be repeated, by any number of processes. If another commit comes first, or it is unknown
-// whether the transaction succeeded, Commit begins again from the ledger.
-func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
-	lost, done := map[string]bool{}, newProgress()
-	tries, err := l.repeat(ctx, "commit", func(ctx context.Context) error {
-		t, err := l.ledger(ctx)
-		if err != nil || done.IsIn(t) {
+// Commit adds results to the tables and the ledger, in one transaction, or in several if there are two versions of an object. Results
+// that are in already are left out, so a commit can be repeated, by any number of processes. If another commit comes first, or it is
+// unknown whether the transaction succeeded, Commit begins again from the ledger.
+func (l *Lake) Commit(ctx context.Context, results []task.Result) (total Account, err error) {
+	for len(results) > 0 && err == nil {
+		n := together(results)
+		var account Account
+		lost, done := map[string]bool{}, newProgress()
+		tries, failed := l.repeat(ctx, "commit", func(ctx context.Context) error {
+			t, err := l.ledger(ctx)
+			if err != nil || done.IsIn(t) {
+				return err
+			}
+			account, err = l.commit(ctx, t, results[:n], lost, done)
 			return err
+		})
+		account.Tries, err = tries, failed
+		total.Add(account)
+		results = results[n:]
+	}
+	return total, err
+}
+
+// together returns how many of the results are committed together: one transaction adds one version of an object, and new traces or
+// replaced ones.
+func together(results []task.Result) int {
+	versions := map[string]task.Trace{}
+	for n, r := range results {
+		for _, o := range r.Traces {
+			if before, there := versions[o.URL]; there && before != o.Trace || (r.Replaces == nil) != (results[0].Replaces == nil) {
+				return max(n, 1)
+			}
+			versions[o.URL] = o.Trace
 		}
-		account, err = l.commit(ctx, t, results, lost, done)
-		return err
-	})
-	account.Tries = tries
-	return account, err
+	}
+	return len(results)
 }
 
 // commitError tells the errors of a catalog after which a commit begins again.
@@ -81,6 +106,9 @@ func (l *Lake) commit(ctx context.Context, t *table.Table, results []task.Result
 	if err != nil {
 		return Account{}, err
 	}
+	if err := readCopies(ctx, t, ledger, results); err != nil {
+		return Account{}, err
+	}
 	c := choose(ledger, results, lost)
 	return c.account, l.carryOut(ctx, t, &c, lost, done)
 }
@@ -96,6 +124,9 @@ func (l *Lake) ledger(ctx context.Context) (*table.Table, error) {
 
 // carryOut carries out a choice, in one transaction.
 func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *progress) error {
+	if err := c.addMoved(ctx, ledger); err != nil {
+		return err
+	}
 	if len(c.entries)+len(c.objects) == 0 {
 		return nil
 	}
@@ -126,6 +157,7 @@ type choice struct {
 	files   map[string][]resultFile // by table
 	objects map[task.Trace]bool     // whose entries are removed from the ledger
 	gone    work.Gone               // traces whose rows are removed, by id
+	moved   map[string]task.Trace   // objects that traces have now, by id
 	account Account
 	removed removed // by changes
 }
@@ -138,7 +170,7 @@ type resultFile struct {
 
 // choose selects what is not in the ledger, and updates it. The files of the results whose names are in lost are gone.
 func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice {
-	c := choice{files: map[string][]resultFile{}, objects: map[task.Trace]bool{}, gone: work.Gone{}, account: Account{Tasks: len(results)}}
+	c := choice{files: map[string][]resultFile{}, objects: map[task.Trace]bool{}, gone: work.Gone{}, moved: map[string]task.Trace{}, account: Account{Tasks: len(results)}}
 	for _, r := range results {
 		c.add(ledger, &r, lost[r.Name()] || ledger.abandoned[r.Name()])
 	}
@@ -146,8 +178,8 @@ func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice 
 }
 
 func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
-	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.takes(r, o.TraceID) }
-	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.takes(r, o.TraceID) }
+	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.takes(r, o) }
+	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.takes(r, o) }
 	now := time.Now().UnixNano()
 	fresh, mixed := 0, lost
 	for i := range r.Traces {
@@ -172,7 +204,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		case (o.Status == task.Bad || o.Status == task.Large) && r.Replaces[traceID(o.SHA256)] != "":
 			c.account.Kept++
 			continue
-		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version, o.Status == task.Large && known.Large:
+		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version, o.Status == task.Large && known.Large, ledger.isOld(r, &o):
 			c.account.Known++
 			continue
 		case o.Status == task.Bad:
@@ -183,32 +215,15 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 			c.account.Again++
 			continue
 		case isNew(&o):
-			if old, there := ledger.content[o.TraceID]; there {
-				c.objects[old.object], c.gone[o.TraceID] = true, ""
-				e.added, e.changed = old.added, &now
-				c.account.Replaced++
-			} else {
-				c.account.OK++
-			}
-			if o.Lost > 0 {
-				c.account.Lossy++
-			}
+			c.takeIn(ledger, &o, &e)
 			e.attempt = r.Name()
-		default:
-			original, there := ledger.content[traceID(o.SHA256)]
-			switch {
-			case !there:
-				c.account.Again++
-				continue
-			case original.forgotten:
-				o = forgotten(o, "its content was forgotten before")
-				c.account.Forgotten++
-			default:
-				o.Status, o.TraceID = task.Copy, ""
-				c.account.Copies++
-			}
+		case !c.takeCopy(ledger, &o):
+			continue
 		}
-		if known.Bad != "" || known.Large {
+		if o.Status != task.Bad && o.Status != task.Large && r.Supersedes() {
+			c.supersede(ledger, o.Trace, now)
+		}
+		if known.Bad != "" || known.Large || known.Superseded {
 			c.objects[o.Trace] = true // one entry is enough
 		}
 		e.Outcome = o
@@ -216,6 +231,56 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		c.entries = append(c.entries, e)
 	}
 }
+
+// takeIn takes the rows of a trace.
+func (c *choice) takeIn(ledger *Ledger, o *task.Outcome, e *entry) {
+	if old, there := ledger.content[o.TraceID]; there {
+		c.objects[old.object], c.gone[o.TraceID] = true, ""
+		e.added, e.changed = old.added, e.added
+		c.account.Replaced++
+	} else {
+		c.account.OK++
+		if ledger.gone[o.TraceID] {
+			e.changed = e.added
+		}
+	}
+	if o.Lacks() {
+		c.account.Lossy++
+	}
+	if o.Truncated != nil {
+		c.account.Truncated += int(*o.Truncated)
+	}
+}
+
+// takeCopy takes a trace whose content should be known, and reports whether it needs an entry.
+func (c *choice) takeCopy(ledger *Ledger, o *task.Outcome) bool {
+	id := traceID(o.SHA256)
+	original, there := ledger.content[id]
+	switch {
+	case !there:
+		c.account.Again++
+		return false
+	case !original.is(o.SHA256):
+		o.Status, o.TraceID, o.ExitCode, o.Error = task.Bad, "", exitBadInput, fmt.Sprintf("another trace, with the SHA-256 %s, has the same trace_id", original.sha256)
+		c.account.Bad++
+	case original.forgotten:
+		*o = forgotten(*o, "its content was forgotten before")
+		c.account.Forgotten++
+	case original.object.URL == o.URL && original.object != o.Trace:
+		// It was written again as it was.
+		c.move(ledger, id, o.Trace)
+		c.account.Known++
+		return false
+	default:
+		o.Status, o.TraceID = task.Copy, ""
+		c.account.Copies++
+		ledger.copies[id] = append(ledger.copies[id], o.Trace)
+	}
+	return true
+}
+
+// exitBadInput is the exit code of tpconvert for what it cannot read.
+const exitBadInput = 4
 
 // forgotten returns what the ledger keeps of a trace that is forgotten.
 func forgotten(o task.Outcome, why string) task.Outcome {
@@ -368,6 +433,8 @@ func (a *Account) Add(b Account) {
 	a.Kept += b.Kept
 	a.Again += b.Again
 	a.Left += b.Left
+	a.Superseded += b.Superseded
+	a.Truncated += b.Truncated
 	a.Lossy += b.Lossy
 	a.Files += b.Files
 	a.Tries += b.Tries

@@ -19,6 +19,9 @@ type Forgot struct {
 	Rows    int64 `json:"rows"`    // that were removed
 	Files   int   `json:"files"`   // that were replaced or removed
 	Tries   int   `json:"tries"`
+	Purged  int   `json:"purged,omitempty"` // files that Purge deleted
+
+	ids map[string]bool // of the traces, also of those that were forgotten before
 }
 
 // Forget removes the rows of traces from all tables, in one transaction. The ledger keeps that they were forgotten, and
@@ -34,7 +37,7 @@ func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Fo
 		f, err = l.forget(ctx, t, p, why, dry, done, all)
 		return err
 	})
-	f.Tries = tries
+	f.Tries, f.ids = tries, all
 	if err != nil || dry {
 		return f, err
 	}
@@ -48,21 +51,21 @@ func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Fo
 func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string, dry bool, done *progress, all map[string]bool) (f Forgot, err error) {
 	c := choice{objects: map[task.Trace]bool{}, gone: work.Gone{}}
 	now := time.Now().UnixNano()
-	forget := func(e picked) error {
+	forget := func(e entry) error {
 		if id := e.content(); id != "" {
 			all[id] = true
 		}
-		if e.status == task.Forgotten {
+		if e.Status == task.Forgotten {
 			f.Known++
 			return nil
 		}
-		if id := e.content(); id != "" && (e.status == task.OK || e.status == task.Copy) {
+		if id := e.content(); id != "" && (e.Status == task.OK || e.Status == task.Copy || e.Status == task.Superseded) {
 			c.gone[id] = ""
 		}
 		if !c.objects[e.Trace] {
 			c.objects[e.Trace] = true
 			e.Outcome, e.changed = forgotten(e.Outcome, why), &now
-			c.entries = append(c.entries, e.entry)
+			c.entries = append(c.entries, e)
 		}
 		return nil
 	}
@@ -99,8 +102,8 @@ func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) 
 			return err
 		}
 		c, ids := choice{objects: map[task.Trace]bool{}}, map[string]bool{}
-		err = pick(ctx, t, p, func(e picked) error {
-			if e.status == task.Forgotten {
+		err = pick(ctx, t, p, func(e entry) error {
+			if e.Status == task.Forgotten {
 				c.objects[e.Trace], ids[e.TraceID] = true, true
 			}
 			return nil

@@ -17,14 +17,14 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// ledgerColumn is a column of the ledger. Its value is a string, an int64, or a *int64, nil for NULL; "" is NULL,
-// too, unless the column is required.
+// ledgerColumn is a column of the ledger. Its field is a *string, *int, *int64, **int64 or, in seconds, a *float64; nil, and unless the
+// column is required "" and 0 s, are NULL.
 type ledgerColumn struct {
 	name     string
 	text     bool
 	required bool
 	doc      string
-	value    func(*entry) any
+	field    func(*entry) any
 }
 
 // entry is a row of the ledger.
@@ -36,58 +36,54 @@ type entry struct {
 }
 
 var ledgerColumns = []ledgerColumn{
-	{"trace_id", true, false, "Id of the trace in all tables, NULL if it never had rows there.", func(e *entry) any { return e.TraceID }},
-	{"url", true, true, "Object that was read.", func(e *entry) any { return e.URL }},
-	{"etag", true, false, "ETag of the object, or the time of a file.", func(e *entry) any { return e.ETag }},
-	{"bytes", false, true, "Size of the object, bytes.", func(e *entry) any { return e.Bytes }},
-	{"status", true, true, "ok, bad if it cannot be read, large if that takes too much memory or time, copy if another trace has the same content, or forgotten.", func(e *entry) any { return e.Status }},
-	{"exit_code", false, true, "Exit code that tpconvert would have.", func(e *entry) any { return int64(e.ExitCode) }},
-	{"error", true, false, "Why it was not converted, or was forgotten.", func(e *entry) any { return e.Error }},
-	{"sha256", true, false, "SHA-256 of the object, hexadecimal.", func(e *entry) any { return e.SHA256 }},
-	{"format", true, false, "Formats of the trace and of the files in it, outermost first, separated by slashes.", func(e *entry) any { return e.Format }},
-	{"start_ts", false, false, "Earliest timestamp of any event, ns of the trace clock.", func(e *entry) any { return e.Start }},
-	{"end_ts", false, false, "Latest timestamp of any event, ns of the trace clock.", func(e *entry) any { return e.End }},
-	{"start_unix_ns", false, false, "Wall clock at start_ts, ns since 1970-01-01 UTC.", func(e *entry) any { return e.StartUnix }},
-	{"machine_name", true, false, "Name that the machine reports.", func(e *entry) any { return e.Machine.Name }},
-	{"sysname", true, false, "Name of the operating system.", func(e *entry) any { return e.Machine.Sysname }},
-	{"release", true, false, "Release of the operating system.", func(e *entry) any { return e.Machine.Release }},
-	{"arch", true, false, "Architecture, such as x86_64.", func(e *entry) any { return e.Machine.Arch }},
-	{"num_cpus", false, false, "Number of CPUs.", func(e *entry) any { return e.Machine.NumCPUs }},
-	{"system_ram_bytes", false, false, "Memory of the machine, bytes.", func(e *entry) any { return e.Machine.RAMBytes }},
-	{"android_build_fingerprint", true, false, "Build of Android.", func(e *entry) any { return e.Machine.AndroidBuildFingerprint }},
-	{"android_device_manufacturer", true, false, "Manufacturer of the Android device.", func(e *entry) any { return e.Machine.AndroidDeviceManufacturer }},
-	{"android_sdk_version", false, false, "Android's SDK version.", func(e *entry) any { return e.Machine.AndroidSDKVersion }},
-	{"lost", false, true, "Sum of the counts in stats that mean missing data.", func(e *entry) any { return e.Lost }},
-	{"converter_version", true, true, "Version of the converter.", func(e *entry) any { return e.Version }},
-	{"schema_version", false, true, "Version of the tables' schema.", func(e *entry) any { return int64(e.Schema) }},
-	{"task", true, true, "Task that read it.", func(e *entry) any { return e.task }},
-	{"rank", false, false, "Rank of the traced process in its job, such as of distributed training.", func(e *entry) any { return e.Rank }},
-	{"world_size", false, false, "Number of ranks in the job.", func(e *entry) any { return e.WorldSize }},
-	{"convert_ns", false, false, "Time that its conversion took, ns.", func(e *entry) any { return e.duration() }},
-	{"trace_day", true, false, "Day on which the trace began, UTC, such as 2026-11-23, as in the other tables; NULL if it was added by an older version.", func(e *entry) any { return e.Day }},
-	{"added_unix_ns", false, false, "When it was added to the ledger, ns since 1970-01-01 UTC.", func(e *entry) any { return e.added }},
-	{"changed_unix_ns", false, false, "When it was converted again or forgotten, ns since 1970-01-01 UTC.", func(e *entry) any { return e.changed }},
+	{"trace_id", true, false, "Id of the trace in all tables, NULL if it never had rows there.", func(e *entry) any { return &e.TraceID }},
+	{"url", true, true, "Object that was read.", func(e *entry) any { return &e.URL }},
+	{"etag", true, false, "ETag of the object, or the time of a file.", func(e *entry) any { return &e.ETag }},
+	{"bytes", false, true, "Size of the object, bytes.", func(e *entry) any { return &e.Bytes }},
+	{"status", true, true, "ok, bad if it cannot be read, large if that takes too much memory or time, copy if another trace has the same content, superseded by a newer version of the object, or forgotten.", func(e *entry) any { return &e.Status }},
+	{"exit_code", false, true, "Exit code that tpconvert would have.", func(e *entry) any { return &e.ExitCode }},
+	{"error", true, false, "Why it was not converted, or was forgotten.", func(e *entry) any { return &e.Error }},
+	{"sha256", true, false, "SHA-256 of the object, hexadecimal.", func(e *entry) any { return &e.SHA256 }},
+	{"format", true, false, "Formats of the trace and of the files in it, outermost first, separated by slashes.", func(e *entry) any { return &e.Format }},
+	{"start_ts", false, false, "Earliest timestamp of any event, ns of the trace clock.", func(e *entry) any { return &e.Start }},
+	{"end_ts", false, false, "Latest timestamp of any event, ns of the trace clock.", func(e *entry) any { return &e.End }},
+	{"start_unix_ns", false, false, "Wall clock at start_ts, ns since 1970-01-01 UTC.", func(e *entry) any { return &e.StartUnix }},
+	{"machine_name", true, false, "Name that the machine reports.", func(e *entry) any { return &e.Machine.Name }},
+	{"sysname", true, false, "Name of the operating system.", func(e *entry) any { return &e.Machine.Sysname }},
+	{"release", true, false, "Release of the operating system.", func(e *entry) any { return &e.Machine.Release }},
+	{"arch", true, false, "Architecture, such as x86_64.", func(e *entry) any { return &e.Machine.Arch }},
+	{"num_cpus", false, false, "Number of CPUs.", func(e *entry) any { return &e.Machine.NumCPUs }},
+	{"system_ram_bytes", false, false, "Memory of the machine, bytes.", func(e *entry) any { return &e.Machine.RAMBytes }},
+	{"android_build_fingerprint", true, false, "Build of Android.", func(e *entry) any { return &e.Machine.AndroidBuildFingerprint }},
+	{"android_device_manufacturer", true, false, "Manufacturer of the Android device.", func(e *entry) any { return &e.Machine.AndroidDeviceManufacturer }},
+	{"android_sdk_version", false, false, "Android's SDK version.", func(e *entry) any { return &e.Machine.AndroidSDKVersion }},
+	{"lost", false, true, "Sum of the counts in stats that mean missing data.", func(e *entry) any { return &e.Lost }},
+	{"converter_version", true, true, "Version of the converter.", func(e *entry) any { return &e.Version }},
+	{"schema_version", false, true, "Version of the tables' schema.", func(e *entry) any { return &e.Schema }},
+	{"task", true, true, "Task that read it.", func(e *entry) any { return &e.task }},
+	{"rank", false, false, "Rank of the traced process in its job, such as of distributed training.", func(e *entry) any { return &e.Rank }},
+	{"world_size", false, false, "Number of ranks in the job.", func(e *entry) any { return &e.WorldSize }},
+	{"convert_ns", false, false, "Time that its conversion took, ns.", func(e *entry) any { return &e.Seconds }},
+	{"trace_day", true, false, "Day on which the trace began, UTC, such as 2026-11-23, as in the other tables; NULL if it was added by an older version.", func(e *entry) any { return &e.Day }},
+	{"added_unix_ns", false, false, "When it was added to the ledger, ns since 1970-01-01 UTC.", func(e *entry) any { return &e.added }},
+	{"changed_unix_ns", false, false, "When it was converted again, superseded or forgotten, ns since 1970-01-01 UTC.", func(e *entry) any { return &e.changed }},
+	{"read_unix_ns", false, false, "When the object was read, ns since 1970-01-01 UTC: of two versions, the one that was read last counts.", func(e *entry) any { return &e.Read }},
+	{"damaged", false, false, "Sum of the counts in stats that mean data read in part, and of gaps of unknown size.", func(e *entry) any { return &e.Damaged }},
+	{"truncated", false, false, "1 if the trace, or a file in it, ends too early, else 0.", func(e *entry) any { return &e.Truncated }},
 }
 
 // attemptColumn is one more column, of a ledger that says which rows of the other tables count.
-var attemptColumn = ledgerColumn{export.TraceAttemptColumn, true, false, "Attempt whose rows of this trace count, NULL if there are none.", func(e *entry) any { return e.attempt }}
+var attemptColumn = ledgerColumn{export.TraceAttemptColumn, true, false, "Attempt whose rows of this trace count, NULL if there are none.", func(e *entry) any { return &e.attempt }}
 
 // columnsOf returns the columns of the ledger, with that for attempts or without.
 func columnsOf(attempts bool) []ledgerColumn {
 	if attempts {
-		return append(slices.Clone(ledgerColumns), attemptColumn)
+		return allColumns
 	}
 	return ledgerColumns
 }
 
-// duration returns the time of the conversion, nil if there was none.
-func (e *entry) duration() *int64 {
-	if e.Seconds == 0 {
-		return nil
-	}
-	ns := int64(e.Seconds * 1e9)
-	return &ns
-}
+var allColumns = append(slices.Clone(ledgerColumns), attemptColumn)
 
 // ledgerSchema returns the Iceberg schema of the ledger.
 func ledgerSchema(attempts bool) *iceberg.Schema {
@@ -116,21 +112,28 @@ func records(entries []entry, attempts bool) array.RecordReader {
 	defer b.Release()
 	for i, c := range columns {
 		for k := range entries {
-			switch v := c.value(&entries[k]).(type) {
-			case string:
-				if v == "" && !c.required {
-					b.Field(i).AppendNull()
-				} else {
-					b.Field(i).(*array.StringBuilder).Append(v)
+			number, null := int64(0), false
+			switch v := c.field(&entries[k]).(type) {
+			case *string:
+				if null = *v == "" && !c.required; !null {
+					b.Field(i).(*array.StringBuilder).Append(*v)
+					continue
 				}
-			case int64:
-				b.Field(i).(*array.Int64Builder).Append(v)
+			case *int:
+				number = int64(*v)
 			case *int64:
-				if v == nil {
-					b.Field(i).AppendNull()
-				} else {
-					b.Field(i).(*array.Int64Builder).Append(*v)
+				number = *v
+			case **int64:
+				if null = *v == nil; !null {
+					number = **v
 				}
+			case *float64:
+				number, null = int64(*v*1e9), *v == 0
+			}
+			if null {
+				b.Field(i).AppendNull()
+			} else {
+				b.Field(i).(*array.Int64Builder).Append(number)
 			}
 		}
 	}
@@ -151,29 +154,44 @@ type Known struct {
 	Done bool   // its content is in the tables
 	Bad  string // version of the last converter that could not read it, or ""
 
-	Large bool // it took more than a worker may use
+	Large      bool // it took more than a worker may use
+	Superseded bool // a newer version came
 }
 
 // Ledger is what commits and plans have to know of some traces that were tried.
 type Ledger struct {
 	objects   map[task.Trace]Known
-	content   map[string]content // traces with rows, or that were forgotten, by id
-	abandoned map[string]bool    // results that cannot be committed any more, by name
+	content   map[string]content      // traces with rows, or that were forgotten, by id
+	abandoned map[string]bool         // results that cannot be committed any more, by name
+	versions  map[string][]entry      // that were not superseded or forgotten, by URL
+	copies    map[string][]task.Trace // other objects with the content of a trace, by id, where a commit has to know them
+	gone      map[string]bool         // traces with entries that were superseded, by id
 }
 
 // content is what the ledger says of a trace.
 type content struct {
 	object    task.Trace
 	task      string // that made its rows
+	sha256    string
 	added     *int64
 	forgotten bool
 }
 
 // takes reports whether the rows that a result has of a trace belong in the tables: these have none, or those that the
-// result replaces.
-func (g *Ledger) takes(r *task.Result, id string) bool {
-	known, there := g.content[id]
-	return !there || known.task == r.Replaces[id] && !known.forgotten
+// result replaces, and none of a newer version of the object.
+func (g *Ledger) takes(r *task.Result, o *task.Outcome) bool {
+	known, there := g.content[o.TraceID]
+	return (!there || known.task == r.Replaces[o.TraceID] && !known.forgotten && known.is(o.SHA256)) && !g.isOld(r, o)
+}
+
+// is reports whether a content is that of the trace, and not another with an equal id.
+func (c content) is(sha256 string) bool { return c.sha256 == "" || c.sha256 == sha256 }
+
+// isOld reports whether a newer version of an object was read than that of a result.
+func (g *Ledger) isOld(r *task.Result, o *task.Outcome) bool {
+	return r.Supersedes() && slices.ContainsFunc(g.versions[o.URL], func(e entry) bool {
+		return (e.Status == task.OK || e.Status == task.Copy) && e.Trace != o.Trace && e.Read != nil && o.Read != nil && *e.Read > *o.Read
+	})
 }
 
 // wanted are the traces of which a Ledger tells. It takes memory for them, not for all in the table.
@@ -205,7 +223,7 @@ func wantedBy(results []task.Result) wanted {
 func (g *Ledger) Object(t task.Trace) Known { return g.objects[t] }
 
 func newLedger() *Ledger {
-	return &Ledger{objects: map[task.Trace]Known{}, content: map[string]content{}, abandoned: map[string]bool{}}
+	return &Ledger{map[task.Trace]Known{}, map[string]content{}, map[string]bool{}, map[string][]entry{}, map[string][]task.Trace{}, map[string]bool{}}
 }
 
 func (g *Ledger) add(e *entry) {
@@ -215,12 +233,18 @@ func (g *Ledger) add(e *entry) {
 		k.Bad = e.Version
 	case task.Large:
 		k.Large = true
+	case task.Superseded:
+		k = Known{Superseded: true}
+		g.gone[e.TraceID] = true
 	default:
 		k.Done = true
 	}
 	g.objects[e.Trace] = k
-	if e.TraceID != "" {
-		g.content[e.TraceID] = content{e.Trace, e.task, e.added, e.Status == task.Forgotten}
+	if e.TraceID != "" && e.Status != task.Superseded {
+		g.content[e.TraceID] = content{e.Trace, e.task, e.SHA256, e.added, e.Status == task.Forgotten}
+	}
+	if e.Status != task.Superseded && e.Status != task.Forgotten {
+		g.versions[e.URL] = append(g.versions[e.URL], *e)
 	}
 }
 
@@ -241,7 +265,7 @@ func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (ledger *Ledger,
 }
 
 // ledgerRead are the columns that are read.
-var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "converter_version", "task", "added_unix_ns"}
+var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "sha256", "converter_version", "schema_version", "task", "added_unix_ns", "read_unix_ns"}
 
 // readLedger reads what the ledger says of the wanted traces.
 func readLedger(ctx context.Context, t *table.Table, w wanted) (*Ledger, error) {
@@ -376,12 +400,31 @@ func (g *Ledger) read(b batch.Batch, w wanted) {
 		if attempt := b.Text(export.TraceAttemptColumn, row); w.attempts[attempt] && b.Text("status", row) == task.Abandoned {
 			g.abandoned[strings.Clone(attempt)] = true
 		}
-		id, url := b.Text("trace_id", row), b.Text("url", row)
-		if !w.urls[url] && !w.ids[id] {
+		if w.urls[b.Text("url", row)] || w.ids[b.Text("trace_id", row)] {
+			e := entryIn(b, row)
+			g.add(&e)
+		}
+	}
+}
+
+// entryIn returns the entry in a row, as far as its columns were read.
+func entryIn(b batch.Batch, row int) (e entry) {
+	for _, c := range columnsOf(true) {
+		if b.IsNull(c.name, row) {
 			continue
 		}
-		e := entry{task: strings.Clone(b.Text("task", row)), added: b.Number("added_unix_ns", row)}
-		e.Trace, e.Status, e.TraceID, e.Version = kept(objectIn(b, row)), b.Text("status", row), strings.Clone(id), strings.Clone(b.Text("converter_version", row))
-		g.add(&e)
+		switch field := c.field(&e).(type) {
+		case *string:
+			*field = strings.Clone(b.Text(c.name, row))
+		case *int:
+			*field = int(*b.Number(c.name, row))
+		case *int64:
+			*field = *b.Number(c.name, row)
+		case **int64:
+			*field = b.Number(c.name, row)
+		case *float64:
+			*field = float64(*b.Number(c.name, row)) / 1e9
+		}
 	}
+	return e
 }

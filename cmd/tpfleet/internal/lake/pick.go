@@ -3,8 +3,8 @@ package lake
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/apache/iceberg-go/table"
 
@@ -19,17 +19,11 @@ type Picked struct {
 	Where string   // in SQLite's SQL over the columns of the ledger
 }
 
-// picked are the entries that pick finds, with what all callers need.
-type picked struct {
-	entry
-	status string
-}
-
 // entryColumns are the columns of a picked entry.
 var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "sha256", "converter_version", "schema_version", "task", "added_unix_ns"}
 
 // pick calls found with the entries that are picked. It is an error if there is no trace with one of the ids.
-func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) error) error {
+func pick(ctx context.Context, t *table.Table, p Picked, found func(entry) error) error {
 	columns := slices.Clone(entryColumns)
 	var choose func(b batch.Batch) ([]int, error)
 	missing := map[string]bool{}
@@ -91,20 +85,12 @@ func pick(ctx context.Context, t *table.Table, p Picked, found func(picked) erro
 	return err
 }
 
-// entryIn returns the entry in a row, with what pick reads of it.
-func entryIn(b batch.Batch, row int) picked {
-	text := func(column string) string { return strings.Clone(b.Text(column, row)) }
-	p := picked{entry{task: text("task"), added: b.Number("added_unix_ns", row)}, text("status")}
-	p.Trace, p.TraceID, p.SHA256, p.Version, p.Schema = kept(objectIn(b, row)), text("trace_id"), text("sha256"), text("converter_version"), int(*b.Number("schema_version", row))
-	return p
-}
-
 // content returns the id of the trace with this content, "" if it was never read.
-func (p *picked) content() string {
-	if p.TraceID != "" || p.SHA256 == "" {
-		return p.TraceID
+func (e *entry) content() string {
+	if e.TraceID != "" || e.SHA256 == "" {
+		return e.TraceID
 	}
-	return traceID(p.SHA256)
+	return traceID(e.SHA256)
 }
 
 // Tried is a trace that was tried before.
@@ -113,7 +99,7 @@ type Tried struct {
 	ID, Task string // of its rows, and what made them; "" if it is bad
 }
 
-// Tried returns the traces that are picked, except for copies and those that are forgotten.
+// Tried returns the traces that are picked, except for copies and those that are superseded or forgotten.
 func (l *Lake) Tried(ctx context.Context, p Picked) (traces []Tried, err error) {
 	err = l.read(ctx, "pick", func(ctx context.Context) error {
 		traces = nil
@@ -121,12 +107,16 @@ func (l *Lake) Tried(ctx context.Context, p Picked) (traces []Tried, err error) 
 		if err != nil {
 			return err
 		}
-		return pick(ctx, t, p, func(e picked) error {
-			switch e.status {
+		return pick(ctx, t, p, func(e entry) error {
+			switch e.Status {
 			case task.Bad:
 				traces = append(traces, Tried{Trace: e.Trace})
 			case task.OK:
 				traces = append(traces, Tried{e.Trace, e.TraceID, e.task})
+			default:
+				if len(p.IDs) > 0 {
+					slog.WarnContext(ctx, "left alone: it has no rows", "trace_id", e.TraceID, "url", e.URL, "status", e.Status, "error", e.Error)
+				}
 			}
 			return nil
 		})

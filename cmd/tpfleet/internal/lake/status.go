@@ -19,18 +19,21 @@ import (
 
 // Status is the state of a lake.
 type Status struct {
-	OK        int           `json:"ok"` // entries of the ledger
-	Copies    int           `json:"copies"`
-	Bad       int           `json:"bad"`
-	Large     int           `json:"large"` // wait for a worker that may use more
-	Forgotten int           `json:"forgotten"`
-	Bytes     int64         `json:"bytes"`   // of the traces that are OK
-	Rows      int64         `json:"rows"`    // of all tables but the ledger
-	Seconds   float64       `json:"seconds"` // that conversions took, as far as the ledger knows
-	Failures  []Count       `json:"failures"`
-	Lossy     int           `json:"lossy"` // traces of which something is lost or damaged
-	Lost      []Loss        `json:"lost"`
-	Tables    []TableStatus `json:"tables"` // with rows, in order
+	OK        int `json:"ok"` // entries of the ledger
+	Copies    int `json:"copies"`
+	Bad       int `json:"bad"`
+	Large     int `json:"large"` // wait for a worker that may use more
+	Forgotten int `json:"forgotten"`
+	// Superseded entries are of older versions of objects.
+	Superseded int           `json:"superseded"`
+	Bytes      int64         `json:"bytes"`   // of the traces that are OK
+	Rows       int64         `json:"rows"`    // of all tables but the ledger
+	Seconds    float64       `json:"seconds"` // that conversions took, as far as the ledger knows
+	Failures   []Count       `json:"failures"`
+	Lossy      int           `json:"lossy"`     // traces of which something is lost or damaged
+	Truncated  int           `json:"truncated"` // traces that end too early
+	Lost       []Loss        `json:"lost"`
+	Tables     []TableStatus `json:"tables"` // with rows, in order
 }
 
 // Count counts traces, and what they have of something.
@@ -108,9 +111,9 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 		return err
 	}
 	failures := counts{}
-	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Large: &s.Large, task.Forgotten: &s.Forgotten}
+	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Large: &s.Large, task.Forgotten: &s.Forgotten, task.Superseded: &s.Superseded}
 	ns := int64(0)
-	err = eachBatch(ctx, t, []string{"url", "status", "bytes", "convert_ns", "error"}, func(b batch.Batch) error {
+	err = eachBatch(ctx, t, []string{"url", "status", "bytes", "convert_ns", "error", "truncated"}, func(b batch.Batch) error {
 		for row := range b.Rows {
 			status := b.Text("status", row)
 			if n := statuses[status]; n != nil {
@@ -122,6 +125,9 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 			switch status {
 			case task.OK:
 				s.Bytes += *b.Number("bytes", row)
+				if cut := b.Number("truncated", row); cut != nil {
+					s.Truncated += int(*cut)
+				}
 			case task.Bad, task.Large:
 				failures.add(task.Kind(b.Text("url", row), b.Text("error", row)), 1, 0)
 			}

@@ -15,6 +15,8 @@ type Options struct {
 	Traces   int   // in a task
 	RetryBad bool  // also plan traces that could not be read before
 	Large    bool  // also plan traces that took more than a worker may use
+
+	KeepVersions bool // leave the rows of older versions of the objects in the tables
 }
 
 // Left returns the traces that are not in the ledger, each once and in order, and the number of those that are.
@@ -64,7 +66,7 @@ func Tasks(traces []task.Trace, layout string, stores []string, o Options) (task
 	first, size := 0, int64(0)
 	end := func(i int) {
 		if i > first {
-			tasks = append(tasks, task.Task{ID: task.ID(traces[first:i], nil), Layout: layout, Stores: stores, Traces: traces[first:i]})
+			tasks = append(tasks, task.Task{ID: task.ID(traces[first:i], nil), Layout: layout, Stores: stores, Traces: traces[first:i], KeepVersions: o.KeepVersions})
 		}
 		first, size = i, 0
 	}

@@ -20,6 +20,8 @@ type Task struct {
 	Traces []Trace  `json:"traces"`
 	// Replaces has the traces whose rows are replaced, by id, and the tasks that made those. Then the task has no others.
 	Replaces map[string]string `json:"replaces,omitempty"`
+	// KeepVersions leaves the rows of older versions of the objects in the tables.
+	KeepVersions bool `json:"keep_versions,omitempty"`
 }
 
 // Trace is an object in a store, as it was when it was listed.
@@ -49,8 +51,9 @@ const (
 	Large  = "large"  // it takes more memory or time than a worker may use for a trace
 	Failed = "failed" // it may work another time; the ledger does not get it
 
-	Forgotten = "forgotten" // its rows were removed; only in the ledger
-	Abandoned = "abandoned" // no trace, but a result that cannot be committed any more; only in the ledger
+	Superseded = "superseded" // by a newer version of the object; only in the ledger
+	Forgotten  = "forgotten"  // its rows were removed; only in the ledger
+	Abandoned  = "abandoned"  // no trace, but a result that cannot be committed any more; only in the ledger
 )
 
 // Result is what one attempt at a task made.
@@ -60,13 +63,17 @@ type Result struct {
 	Files   []File    `json:"files"`
 	Traces  []Outcome `json:"traces"`
 
-	Replaces map[string]string `json:"replaces,omitempty"` // as of the task
-	Retries  int64             `json:"retries,omitempty"`  // of requests to the stores
-	Stuck    bool              `json:"stuck,omitempty"`    // a conversion that did not end at its limit still takes time of the process
+	Replaces     map[string]string `json:"replaces,omitempty"`      // as of the task
+	KeepVersions bool              `json:"keep_versions,omitempty"` // as of the task
+	Retries      int64             `json:"retries,omitempty"`       // of requests to the stores
+	Stuck        bool              `json:"stuck,omitempty"`         // a conversion that did not end at its limit still takes time of the process
 }
 
 // Name returns the name that the result's files have, in the folder of each table.
 func (r *Result) Name() string { return r.Task + "-" + r.Attempt }
+
+// Supersedes reports whether older versions of the objects leave the tables.
+func (r *Result) Supersedes() bool { return !r.KeepVersions && r.Replaces == nil }
 
 // Check returns an error if the result is not complete.
 func (r *Result) Check() error {
@@ -125,10 +132,16 @@ type Outcome struct {
 	Rank      *int64         `json:"rank,omitempty"`       // of the traced process in its job
 	WorldSize *int64         `json:"world_size,omitempty"` // number of ranks in the job
 	Lost      int64          `json:"lost,omitempty"`       // sum of the stats that mean missing data
+	Damaged   *int64         `json:"damaged,omitempty"`    // sum of those that mean data read in part, and of gaps
+	Truncated *int64         `json:"truncated,omitempty"`  // 1 if it ends too early
+	Read      *int64         `json:"read_unix_ns,omitempty"`
 	Version   string         `json:"converter_version"`
 	Schema    int            `json:"schema_version"`
 	Seconds   float64        `json:"seconds"`
 }
+
+// Lacks reports whether a trace lacks data, as its stats say: something is lost, or was read in part.
+func (o *Outcome) Lacks() bool { return o.Lost > 0 || o.Damaged != nil && *o.Damaged > 0 }
 
 // Layout says where the tables are and which field ids their columns have.
 type Layout struct {

@@ -31,6 +31,7 @@ var (
 	rows        = counter("tpfleet.rows", "{row}", "Rows that were written for the tables.")
 	fileBytes   = counter("tpfleet.file.size", "By", "Size of the files that were written for the tables.")
 	lost        = counter("tpfleet.lost", "{event}", "Sum of the counts that mean data missing from the traces.")
+	lossy       = counter("tpfleet.lossy", "{trace}", "Traces that lack data: something is lost, or was read in part.")
 	conversions = seconds("tpfleet.conversion.duration", "Time that the conversion of a trace took.")
 	queue       = must(meter.Int64UpDownCounter("tpfleet.queue", metric.WithUnit("{trace}"), metric.WithDescription("Traces that are planned and not tried yet.")))
 	commits     = seconds("tpfleet.commit.duration", "Time from the first try of a transaction to its end, by operation and outcome.")
@@ -62,6 +63,9 @@ func Result(ctx context.Context, r *task.Result) {
 		traces.Add(ctx, 1, metric.WithAttributes(status))
 		traceBytes.Add(ctx, o.Bytes)
 		lost.Add(ctx, o.Lost)
+		if o.Lacks() {
+			lossy.Add(ctx, 1)
+		}
 		if o.Seconds > 0 {
 			conversions.Record(ctx, o.Seconds)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/memory"
+	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -39,6 +40,8 @@ type Worker struct {
 	MaxMemory int64         // of the process, for one trace, in bytes; 0 means no limit
 	MaxTime   time.Duration // for one trace; 0 means no limit
 
+	Tried func() // is called after each trace, unless it is nil
+
 	layouts map[string][]*table.Schema // by URL of the layout
 	stuck   bool                       // a conversion did not end at its limit
 
@@ -51,7 +54,7 @@ type Worker struct {
 // Do makes one attempt at a task. The error of a trace is in its outcome. If the task cannot be done as a whole,
 // all its traces have failed.
 func (w *Worker) Do(ctx context.Context, t task.Task) task.Result {
-	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}, Replaces: t.Replaces}
+	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}, Replaces: t.Replaces, KeepVersions: t.KeepVersions}
 	stores, err := store.New(t.Stores)
 	var files []task.File
 	var outcomes []task.Outcome
@@ -99,13 +102,16 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		for range fetching {
 		}
 	}()
-	known := map[string]bool{}
+	known := map[string]string{}
 	for f := range fetching {
 		o, err := w.convert(ctx, f, spool, name, known, t.Replaces)
 		if err != nil {
 			return nil, nil, err
 		}
 		outcomes = append(outcomes, o)
+		if w.Tried != nil {
+			w.Tried()
+		}
 	}
 	packed, err := spool.Pack(dir, schemas, w.Version, nil)
 	if err != nil {
@@ -149,6 +155,7 @@ func (w *Worker) layout(ctx context.Context, stores *store.Stores, url string) (
 // fetched is a trace in a local file, or the error of fetching it.
 type fetched struct {
 	trace task.Trace
+	at    time.Time
 	path  string
 	err   error
 }
@@ -159,7 +166,7 @@ func (w *Worker) fetch(ctx context.Context, stores *store.Stores, dir string, tr
 	go func() {
 		defer close(all)
 		for i, t := range traces {
-			f := fetched{trace: t, path: filepath.Join(dir, fmt.Sprintf("trace-%d", i))}
+			f := fetched{trace: t, at: time.Now(), path: filepath.Join(dir, fmt.Sprintf("trace-%d", i))}
 			f.trace, f.err = fetchOne(ctx, stores, t, f.path)
 			select {
 			case all <- f:
@@ -184,9 +191,9 @@ func fetchOne(ctx context.Context, stores *store.Stores, t task.Trace, path stri
 	return task.Trace{URL: t.URL, Bytes: o.Bytes, ETag: o.ETag}, nil
 }
 
-// convert converts a trace into the spool, for the attempt with this name. known has the ids of traces in it; replaces has those that it may have, unless
+// convert converts a trace into the spool, for the attempt with this name. known has the SHA-256 of the traces in it, by id; replaces has those that it may have, unless
 // it is nil. The error is one that ends the whole task.
-func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, name string, known map[string]bool, replaces map[string]string) (task.Outcome, error) {
+func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, name string, known map[string]string, replaces map[string]string) (task.Outcome, error) {
 	defer os.Remove(f.path)
 	if f.err != nil {
 		return w.failed(f.trace, f.err), nil
@@ -194,6 +201,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, na
 	begun := time.Now()
 	facts, limit, err := w.read(ctx, f, spool)
 	o := w.outcome(f.trace)
+	o.Read = new(f.at.UnixNano())
 	o.Seconds = time.Since(begun).Seconds()
 	var bad *tpconvert.InputError
 	switch {
@@ -215,21 +223,42 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, na
 	o.SHA256, o.Format, o.Start, o.End = facts.Input.SHA256, facts.Input.Formats(), facts.Start, facts.End
 	o.StartUnix, o.Machine = facts.StartUnix, facts.Machine
 	o.Rank, o.WorldSize = facts.Rank, facts.WorldSize
-	o.Lost = facts.Losses().Lost
+	o.Lost, o.Damaged, o.Truncated = lacks(facts.Losses())
 	o.TraceID, o.Day = "t_"+o.SHA256[:16], task.Day(begun, o.StartUnix, o.Start)
 	if replaces != nil && replaces[o.TraceID] == "" {
 		return w.failed(f.trace, errChanged), spool.Drop()
 	}
-	if known[o.TraceID] {
+	switch known[o.TraceID] {
+	case "":
+	case o.SHA256:
 		o.Status, o.TraceID = task.Copy, ""
 		return o, spool.Drop()
+	default:
+		o.Status, o.ExitCode, o.Error = task.Bad, exitBadInput, "another trace, with the SHA-256 "+known[o.TraceID]+", has the same trace_id"
+		o.TraceID = ""
+		return o, spool.Drop()
 	}
-	known[o.TraceID] = true
+	known[o.TraceID] = o.SHA256
 	return o, spool.Keep(o.TraceID, o.Day, name)
 }
 
+// lacks returns the sum of the stats that mean missing events, the sum of the others that mean missing data, and whether the trace ends
+// too early.
+func lacks(l tpconvert.Losses) (lost int64, damaged, truncated *int64) {
+	damaged, truncated = new(-l.Lost), new(int64(0))
+	for _, c := range l.Counts {
+		if c.Value > 0 && (c.Effect == model.Lost.String() || c.Effect == model.Damaged.String()) {
+			*damaged += c.Value
+		}
+	}
+	if l.Incomplete {
+		*truncated = 1
+	}
+	return l.Lost, damaged, truncated
+}
+
 // errChanged is why a trace cannot be converted again: its old rows would be lost.
-var errChanged = errors.New("the object has changed since it was converted")
+var errChanged = errors.New("the object has changed since it was converted: the old rows stay, and \"run\" adds the new version")
 
 // read converts a trace. limit is the limit at which it was ended, if it was.
 func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (facts *tpconvert.Facts, limit, err error) {

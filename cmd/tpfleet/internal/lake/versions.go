@@ -1,0 +1,108 @@
+package lake
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+// readCopies reads which other objects have the content of traces that results may supersede.
+func readCopies(ctx context.Context, t *table.Table, ledger *Ledger, results []task.Result) error {
+	ids := map[string]bool{}
+	for _, r := range results {
+		for _, o := range r.Traces {
+			for _, e := range ledger.versions[o.URL] {
+				if e.Trace != o.Trace && e.SHA256 != "" && r.Supersedes() {
+					ids[traceID(e.SHA256)] = true
+				}
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return eachBatch(ctx, t, []string{"url", "etag", "bytes", "status", "sha256"}, func(b batch.Batch) error {
+		for row := range b.Rows {
+			if sum := b.Text("sha256", row); b.Text("status", row) == task.Copy && sum != "" && ids[traceID(sum)] {
+				id := traceID(sum)
+				ledger.copies[id] = append(ledger.copies[id], kept(objectIn(b, row)))
+			}
+		}
+		return nil
+	})
+}
+
+// supersede removes the rows of older versions of an object. If another object has the content of one, its rows stay, as those of that.
+func (c *choice) supersede(ledger *Ledger, now task.Trace, at int64) {
+	older := slices.DeleteFunc(slices.Clone(ledger.versions[now.URL]), func(e entry) bool { return e.Trace == now })
+	ledger.versions[now.URL] = slices.DeleteFunc(ledger.versions[now.URL], func(e entry) bool { return e.Trace != now })
+	for _, e := range older {
+		id := e.content()
+		ledger.copies[id] = slices.DeleteFunc(ledger.copies[id], func(t task.Trace) bool { return t == e.Trace })
+		holds := ledger.content[id].object == e.Trace && !ledger.content[id].forgotten
+		c.objects[e.Trace] = true
+		e.Outcome = task.Outcome{Trace: e.Trace, Status: task.Superseded, Error: "a newer version of the object was converted", SHA256: e.SHA256,
+			Version: e.Version, Schema: e.Schema, Read: e.Read}
+		e.changed = &at
+		switch {
+		case holds && len(ledger.copies[id]) > 0:
+			c.move(ledger, id, ledger.copies[id][0])
+			c.account.Superseded++
+		case holds:
+			e.TraceID = id
+			c.gone[id] = ""
+			delete(c.moved, id)
+			delete(ledger.content, id)
+			c.account.Superseded++
+		}
+		ledger.add(&e)
+		c.entries = append(c.entries, e)
+	}
+}
+
+// move makes the rows of a trace those of another object with the same content.
+func (c *choice) move(ledger *Ledger, id string, to task.Trace) {
+	of := ledger.content[id]
+	c.objects[of.object], c.objects[to] = true, true
+	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool { return e.Trace == to })
+	ledger.copies[id] = slices.DeleteFunc(ledger.copies[id], func(t task.Trace) bool { return t == to })
+	ledger.versions[to.URL] = append(slices.DeleteFunc(ledger.versions[to.URL], func(e entry) bool { return e.Trace == to || e.Trace == of.object }),
+		entry{task: of.task, Outcome: task.Outcome{Trace: to, Status: task.OK, TraceID: id, SHA256: of.sha256}})
+	of.object = to
+	ledger.content[id], c.moved[id], ledger.objects[to] = of, to, Known{Done: true}
+}
+
+// addMoved adds the entries of traces that moved, with all that the ledger knows of them.
+func (c *choice) addMoved(ctx context.Context, ledger *table.Table) error {
+	if len(c.moved) == 0 {
+		return nil
+	}
+	var columns []string
+	for _, of := range columnsOf(byLedger(ledger)) {
+		columns = append(columns, of.name)
+	}
+	ids := map[string]bool{}
+	for id := range c.moved {
+		ids[id] = true
+	}
+	files, err := withIDs(ctx, ledger, nil, ids)
+	if err != nil {
+		return err
+	}
+	return eachBatchOf(ctx, ledger, files, columns, func(b batch.Batch) error {
+		for row := range b.Rows {
+			to, there := c.moved[b.Text("trace_id", row)]
+			if !there || b.Text("status", row) != task.OK {
+				continue
+			}
+			e := entryIn(b, row)
+			e.Trace = to
+			c.entries = append(c.entries, e)
+		}
+		return nil
+	})
+}

@@ -103,7 +103,20 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 		}
 		o.Bytes = min(o.Bytes, max(size/int64(o.jobs)+1, leastTask))
 	}
-	return plan.Tasks(left, layout, stores.Options(), o.Options), known, nil
+	contents, err := l.Contents(ctx, left)
+	if err != nil {
+		return nil, 0, err
+	}
+	tasks = plan.Tasks(left, layout, stores.Options(), o.Options)
+	for i := range tasks {
+		tasks[i].Contents = map[string]int64{}
+		for _, t := range tasks[i].Traces {
+			for _, sum := range contents[t.Bytes] {
+				tasks[i].Contents[sum] = t.Bytes
+			}
+		}
+	}
+	return tasks, known, nil
 }
 
 // leastTask is the size of a task, in bytes, that is not divided to use more cores.

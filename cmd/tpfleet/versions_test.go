@@ -62,16 +62,28 @@ func testVersions(t *testing.T, f *fleet) {
 	f.upload(t, recording(t, "rec.1.json", 3), recording(t, "rec.json", 5))
 	run()
 	check(18, 3, 0, 2)
+	if n := number(t, db, "SELECT count(*) FROM "+f.source(t, f.lake(t.Context(), t))(task.Ledger)+" WHERE url LIKE '%/rec.1.json' AND format = 'json'"); n != 1 {
+		t.Error("the ledger does not know the format of what was moved")
+	}
+	// The same content again is known by its size and hash.
+	f.upload(t, recording(t, "rec.2.json", 3))
+	if a := run(); a.Copies != 1 || a.OK != 0 {
+		t.Errorf("a copy: %+v", a)
+	}
+	check(18, 3, 1, 2)
+	if n := number(t, db, "SELECT count(*) FROM "+f.source(t, f.lake(t.Context(), t))(task.Ledger)+" WHERE status = 'copy' AND convert_ns IS NULL"); n != 1 {
+		t.Error("a copy was converted")
+	}
 	if id := idOf(t, f, "rec.1.json"); id == "" {
 		t.Error("rec.1.json has no rows")
 	}
 	// The older content again.
 	f.upload(t, recording(t, "rec.json", 2))
 	run()
-	check(15, 3, 0, 2+f.reverted())
+	check(15, 3, 1, 2+f.reverted())
 	f.upload(t, recording(t, "rec.json", 7))
 	run("--keep-versions")
-	check(22, 4, 0, 2+f.reverted())
+	check(22, 4, 1, 2+f.reverted())
 	if out, err := command(t, append(append([]string{"rework"}, f.flags()...), superseded(t, f))...).CombinedOutput(); err != nil || !strings.Contains(string(out), "a newer version of the object") {
 		t.Errorf("rework of an older version: %s, %v", out, err)
 	}

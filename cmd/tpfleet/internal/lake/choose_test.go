@@ -71,6 +71,8 @@ func TestChoose(t *testing.T) {
 			"ok 0 bad 0 copies 0 known 1 failed 0 again 0", "", 0},
 		{"moved, and another in its place", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "b=ok:A"), result("3", "a/2=ok:B")},
 			"ok 1 bad 0 copies 1 known 0 failed 0 again 0", "a=superseded a=ok", 1},
+		{"moved after another came in its place", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "a/2=ok:B", "b=copy:A")},
+			"ok 1 bad 0 copies 1 known 0 failed 0 again 0", "a=superseded a=ok", 1},
 		{"all bad", nil, []task.Result{result("1", "a=bad:A")},
 			"ok 0 bad 1 copies 0 known 0 failed 0 again 0", "a=bad", 0},
 	} {

@@ -195,7 +195,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		}
 		c.account.Files += len(r.Files)
 	}
-	for _, o := range r.Traces {
+	for _, o := range knownFirst(ledger, r.Traces) {
 		known, e := ledger.Object(o.Trace), entry{task: r.Task, added: &now}
 		switch {
 		case o.Status == task.Failed:
@@ -230,6 +230,21 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		ledger.add(&e)
 		c.entries = append(c.entries, e)
 	}
+}
+
+// knownFirst puts the copies of known traces first, while these are there: a newer version of their object may be among the others.
+func knownFirst(ledger *Ledger, traces []task.Outcome) []task.Outcome {
+	var known, others []task.Outcome
+	for _, o := range traces {
+		if o.Status == task.Copy {
+			if _, there := ledger.content[traceID(o.SHA256)]; there {
+				known = append(known, o)
+				continue
+			}
+		}
+		others = append(others, o)
+	}
+	return append(known, others...)
 }
 
 // takeIn takes the rows of a trace.

@@ -20,7 +20,7 @@ type Picked struct {
 }
 
 // entryColumns are the columns of a picked entry.
-var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "sha256", "converter_version", "schema_version", "task", "added_unix_ns"}
+var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "error", "sha256", "converter_version", "schema_version", "task", "added_unix_ns"}
 
 // pick calls found with the entries that are picked. It is an error if there is no trace with one of the ids.
 func pick(ctx context.Context, t *table.Table, p Picked, found func(entry) error) error {

@@ -2,7 +2,9 @@ package lake
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/apache/iceberg-go/table"
 
@@ -34,6 +36,50 @@ func readCopies(ctx context.Context, t *table.Table, ledger *Ledger, results []t
 		}
 		return nil
 	})
+}
+
+// mostContents is the number of traces of one size that are told apart before conversion.
+const mostContents = 100
+
+// Contents returns the SHA-256 of the traces in the tables that have the sizes of others, unless very many have one. Of large files of the
+// ledger it reads the sizes first.
+func (l *Lake) Contents(ctx context.Context, traces []task.Trace) (all map[int64][]string, err error) {
+	sizes := map[int64]bool{}
+	for _, t := range traces {
+		sizes[t.Bytes] = true
+	}
+	err = l.read(ctx, "plan", func(ctx context.Context) error {
+		all = map[int64][]string{}
+		t, err := l.load(ctx, task.Ledger)
+		if err != nil {
+			return err
+		}
+		files, err := planFiles(ctx, t)
+		for _, f := range files {
+			one, there := []table.FileScanTask{f}, f.File.FileSizeBytes() < smallFile
+			if err == nil && !there {
+				err = eachBatchOf(ctx, t, one, []string{"bytes"}, func(b batch.Batch) error {
+					for row := 0; row < b.Rows && !there; row++ {
+						there = sizes[*b.Number("bytes", row)]
+					}
+					return nil
+				})
+			}
+			if err == nil && there {
+				err = eachBatchOf(ctx, t, one, []string{"bytes", "status", "sha256"}, func(b batch.Batch) error {
+					for row := range b.Rows {
+						if n := *b.Number("bytes", row); sizes[n] && b.Text("status", row) == task.OK {
+							all[n] = append(all[n], strings.Clone(b.Text("sha256", row)))
+						}
+					}
+					return nil
+				})
+			}
+		}
+		return err
+	})
+	maps.DeleteFunc(all, func(_ int64, sums []string) bool { return len(sums) > mostContents })
+	return all, err
 }
 
 // supersede removes the rows of older versions of an object. If another object has the content of one, its rows stay, as those of that.

@@ -20,6 +20,8 @@ type Task struct {
 	Traces []Trace  `json:"traces"`
 	// Replaces has the traces whose rows are replaced, by id, and the tasks that made those. Then the task has no others.
 	Replaces map[string]string `json:"replaces,omitempty"`
+	// Contents has the SHA-256 of traces in the tables that have the sizes of these, in bytes: they are not converted again.
+	Contents map[string]int64 `json:"contents,omitempty"`
 	// KeepVersions leaves the rows of older versions of the objects in the tables.
 	KeepVersions bool `json:"keep_versions,omitempty"`
 }

@@ -93,7 +93,7 @@ func (c *choice) supersede(ledger *Ledger, now task.Trace, at int64) {
 		c.objects[e.Trace] = true
 		e.Outcome = task.Outcome{Trace: e.Trace, Status: task.Superseded, Error: "a newer version of the object was converted", SHA256: e.SHA256,
 			Version: e.Version, Schema: e.Schema, Read: e.Read}
-		e.changed = &at
+		e.changed, e.attempt = &at, ""
 		switch {
 		case holds && len(ledger.copies[id]) > 0:
 			c.move(ledger, id, ledger.copies[id][0])

@@ -109,7 +109,7 @@ func TestMCP(t *testing.T) {
 		if err != nil || strings.Contains(string(schema), `"type":[`) {
 			t.Errorf("%s: schema %s, %v", tool.Name, schema, err)
 		}
-		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint || tool.Description == "" || tool.InputSchema == nil {
+		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint || tool.Annotations.OpenWorldHint == nil || !*tool.Annotations.OpenWorldHint || tool.Description == "" || tool.InputSchema == nil {
 			t.Errorf("tool %+v", tool)
 		}
 	}

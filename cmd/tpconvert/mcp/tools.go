@@ -88,10 +88,10 @@ func schemaOf(arguments any) *jsonschema.Schema {
 
 // addTools adds the tools. None changes anything.
 func (s *Server) addTools(p *sdk.Server) {
-	no := false
+	no, yes := false, true // answers have the texts of a trace, which anybody may have written
 	tool := func(name, description string, arguments any) *sdk.Tool {
 		return &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(arguments),
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no, DestructiveHint: &no}}
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &yes, DestructiveHint: &no}}
 	}
 	sdk.AddTool(p, tool("open", "Open a trace or profile (Perfetto, Chrome JSON, PyTorch, perf.data, pprof, ftrace and many others) or a dataset made by tpconvert, and say "+
 		"what it has: format, duration, machine, what was lost, tables with rows, profiles. A trace is converted once, which takes about a second for 50 MB.", traceArgs{}),

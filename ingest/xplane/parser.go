@@ -38,6 +38,7 @@ type line struct {
 	id          int64
 	name, title model.StringID
 	start       int64 // ns
+	begun       bool  // it has events
 
 	known    bool // the rest is set
 	utid     model.UTID

@@ -175,9 +175,13 @@ func (r *reader) field() error {
 		case lineTitle:
 			line.title = strings.InternBytes(s.Bytes())
 		case lineTimestamp:
+			if line.begun { // its events are at other times
+				r.in.File.LogAt(model.StatCorruptPacket, s.Offset, nil)
+			}
 			line.start = s.Int64()
 		case lineDuration, lineDisplayID:
 		case lineEvents:
+			line.begun = true
 			return r.event(plane, line, s.Bytes())
 		default:
 			r.in.File.Unread(model.StatUnreadFact, model.None, "unknown field of a line").AddAt(s.Offset)

@@ -156,7 +156,7 @@ func TestBeforeZero(t *testing.T) {
 	if err := prototext.Unmarshal([]byte(text), m); err != nil {
 		t.Fatal(err)
 	}
-	data, err := proto.Marshal(m)
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}

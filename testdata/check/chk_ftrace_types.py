@@ -5,36 +5,13 @@ usage: chk_ftrace_types.py TRACE DATASET
 
 Slices of threads that only marks (print) and signals make are nested here anew.
 """
-import collections, duckdb, gzip, os, sys
+import collections, duckdb, os, sys
+
+import protobuf
+from protobuf import fields
 
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-
-def varint(b, i):
-    n = shift = 0
-    while True:
-        c = b[i]
-        i, n, shift = i + 1, n | (c & 127) << shift, shift + 7
-        if c < 128:
-            return n, i
-def fields(b):
-    i = 0
-    while i < len(b):
-        tag, i = varint(b, i)
-        kind = tag & 7
-        if kind == 0:
-            v, i = varint(b, i)
-        elif kind == 2:
-            n, i = varint(b, i)
-            if i + n > len(b):
-                return
-            v, i = b[i:i + n], i + n
-        else:
-            size = {1: 8, 5: 4}[kind]
-            v, i = int.from_bytes(b[i:i + size], 'little'), i + size
-        yield tag >> 3, v
+data = protobuf.read(path)
 
 # The types in protos/perfetto/trace/ftrace/*.proto: s is a string, i a number.
 declared = {

@@ -6,34 +6,13 @@ An arrow goes from each event with a bind_id to the next event with the same one
 and out where it passes if it has started. All ends of an id start at the same event. A nestable asynchronous slice lasts from b
 to the e of its id and name; what was begun inside of it and has no e of its own ends with it.
 """
-import collections, duckdb, gzip, sys
+import collections, duckdb, sys
+
+import protobuf
+from protobuf import fields
 
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-
-def varint(b, i):
-    n = shift = 0
-    while True:
-        c = b[i]
-        i, n, shift = i + 1, n | (c & 127) << shift, shift + 7
-        if c < 128:
-            return n, i
-def fields(b):
-    i = 0
-    while i < len(b):
-        tag, i = varint(b, i)
-        kind = tag & 7
-        if kind == 0:
-            v, i = varint(b, i)
-        elif kind == 2:
-            n, i = varint(b, i)
-            v, i = b[i:i + n], i + n
-        else:
-            size = {1: 8, 5: 4}[kind]
-            v, i = int.from_bytes(b[i:i + size], 'little'), i + size
-        yield tag >> 3, v
+data = protobuf.read(path)
 def lists(b):
     d = collections.defaultdict(list)
     for field, v in fields(b):

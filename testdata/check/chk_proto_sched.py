@@ -4,36 +4,13 @@ usage: chk_proto_sched.py TRACE DATASET
 
 Traces whose ftrace clock is not the boot clock are left out.
 """
-import bisect, collections, duckdb, gzip, os, sys, zlib
+import bisect, collections, duckdb, os, sys, zlib
+
+import protobuf
+from protobuf import fields, varint
 
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-
-def varint(b, i):
-    n = shift = 0
-    while True:
-        c = b[i]
-        i, n, shift = i + 1, n | (c & 127) << shift, shift + 7
-        if c < 128:
-            return n, i
-def fields(b):
-    i = 0
-    while i < len(b):
-        tag, i = varint(b, i)
-        kind = tag & 7
-        if kind == 0:
-            v, i = varint(b, i)
-        elif kind == 2:
-            n, i = varint(b, i)
-            if i + n > len(b):
-                return
-            v, i = b[i:i + n], i + n
-        else:
-            size = {1: 8, 5: 4}[kind]
-            v, i = int.from_bytes(b[i:i + size], 'little'), i + size
-        yield tag >> 3, v
+data = protobuf.read(path)
 def signed(n):
     n &= (1 << 64) - 1
     return n - (1 << 64) if n >> 63 else n

@@ -103,13 +103,12 @@ func parse(line []byte, version int) (j job, output []byte, ok bool) {
 	if !ok || len(output) == 0 || len(command) == 0 {
 		return j, nil, false
 	}
-	j.command = xxh3.Hash(command)
-	if version >= versionHash {
-		hash, err := strconv.ParseUint(string(command), 16, 64)
-		if err != nil {
-			return j, nil, false
-		}
+	if version < versionHash {
+		j.command = xxh3.Hash(command)
+	} else if hash, err := strconv.ParseUint(string(command), 16, 64); err == nil {
 		j.command = hash
+	} else {
+		return j, nil, false
 	}
 	if j.start, ok = parseMs(start); !ok {
 		return j, nil, false

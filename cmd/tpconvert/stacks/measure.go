@@ -43,8 +43,7 @@ func Sort[T any](all []T, of func(T) Measure) {
 		a, b := of(x), of(y)
 		first, second := defaults[scope{a.Kind, a.Scope}], defaults[scope{b.Kind, b.Scope}]
 		return cmp.Or(
-			last(!first.Own && a.Kind == KindProfile, !second.Own && b.Kind == KindProfile),
-			last(a != first, b != second),
+			cmp.Compare(a.rank(first), b.rank(second)),
 			cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
 			cmp.Compare(a.Scope, b.Scope),
 			cmp.Compare(a.Place, b.Place),
@@ -67,13 +66,13 @@ func (m Measure) before(other Measure) bool {
 	return m.Place > other.Place
 }
 
-// last compares two truths: what is not true comes first.
-func last(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+// rank is lower for what comes first: the default of its profile, and a profile that has an own one.
+func (m Measure) rank(standard Measure) (rank int) {
+	if m.Kind == KindProfile && !standard.Own {
+		rank += 2
 	}
-	return -1
+	if m != standard {
+		rank++
+	}
+	return rank
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -126,10 +127,8 @@ func datasetAround(path string) string {
 		return "" // there is no such folder
 	}
 	for ; ; folder = filepath.Dir(folder) {
-		for _, own := range []string{"_tpconvert.json", "_tpconvert"} {
-			if _, err := os.Stat(filepath.Join(folder, own)); err == nil {
-				return folder
-			}
+		if export.IsDataset(folder) {
+			return folder
 		}
 		if folder == filepath.Dir(folder) {
 			return ""

@@ -1,0 +1,124 @@
+"""Compares the samples and markers of a Firefox profile with the rows of a dataset.
+
+usage: gecko.py PROFILE DATASET
+
+Tables are in rows with a schema, as Gecko writes them, or in columns, as the Firefox Profiler does. A marker is a slice: phase 0 is a moment,
+1 an interval, 2 a start and 3 an end of one name and thread. Profiles before version 19 have a time, and in the data of a marker its startTime
+and endTime, or the interval ("start", "end") of a tracing marker. Processes start at their own times.
+"""
+import collections, gzip, json, sys
+from decimal import ROUND_HALF_EVEN, Decimal
+
+import duckdb
+
+path, dataset = sys.argv[1:3]
+sys.setrecursionlimit(100000)
+with open(path, 'rb') as file:
+    raw = file.read()
+if raw[:2] == b'\x1f\x8b':
+    raw = gzip.decompress(raw)
+samples, markers = collections.Counter(), collections.Counter()
+
+
+def ns(ms):
+    return int((Decimal(ms) * 1000000).to_integral_value(ROUND_HALF_EVEN))
+
+
+def column(table, name):
+    if 'schema' not in table:
+        return table.get(name)
+    place = table['schema'].get(name)
+    return None if place is None else [row[place] if place < len(row) else None for row in table['data']]
+
+
+def tid_of(thread):
+    tid = thread.get('tid')
+    if isinstance(tid, str):
+        tid = tid.split('.')[0]
+        return int(tid) if tid.isdigit() else 0
+    return tid or 0
+
+
+def add_samples(thread, tid, strings, shared, shift):
+    frames, stacks = (thread.get(t) or shared.get(t) for t in ('frameTable', 'stackTable'))
+    locations = column(frames, 'location')
+    if locations is None:
+        functions = (thread.get('funcTable') or shared['funcTable'])['name']
+        locations = [functions[f] for f in frames['func']]
+    paths = []
+    for prefix, frame in zip(column(stacks, 'prefix'), column(stacks, 'frame')):
+        name = strings[locations[frame]].split(' (in ')[0]
+        paths.append((paths[prefix] if prefix is not None else ()) + (name,))
+    table = thread['samples']
+    times = column(table, 'time')
+    if times is None:
+        times, at = [], Decimal(0)
+        for delta in table.get('timeDeltas', []):
+            at += Decimal(delta)
+            times.append(at)
+    for time, stack in zip(times, column(table, 'stack') or []):
+        if stack is not None:
+            samples[ns(time + shift), tid, paths[stack]] += 1
+
+
+def add_markers(thread, tid, strings, shift):
+    table = thread.get('markers') or {'name': []}
+    names = column(table, 'name')
+    columns = [column(table, c) or [None] * len(names) for c in ('phase', 'startTime', 'endTime', 'time', 'data')]
+    begun = collections.defaultdict(list)
+    for name, phase, start, end, time, data in zip(names, *columns):
+        if phase is None:
+            data = data or {}
+            start, end = data.get('startTime'), data.get('endTime')
+            interval = data.get('interval') if data.get('type') == 'tracing' else None
+            phase = {'start': 2, 'end': 3}.get(interval, 0 if start is None or end is None else 1)
+            start, end = (time, time) if phase != 1 else (start, end)
+        if phase == 2:
+            begun[name].append(start)
+            continue
+        if phase == 3:
+            start = begun[name].pop() if begun[name] else None
+        dur = ns(end) - ns(start) if phase in (1, 3) and start is not None else 0
+        markers[ns((start if start is not None else end) + shift), dur, strings[name], tid] += 1
+    for name, starts in begun.items():
+        for start in starts:
+            markers[ns(start + shift), -1, strings[name], tid] += 1
+
+
+def add(profile, shift):
+    shared = profile.get('shared') or {}
+    for thread in profile.get('threads', []):
+        if isinstance(thread, str):
+            thread = json.loads(thread, parse_float=Decimal)
+        if 'threads' in thread:
+            add(thread, shift + Decimal(thread['meta']['startTime']) - Decimal(profile['meta']['startTime']))
+            continue
+        strings = thread.get('stringTable') or thread.get('stringArray') or shared.get('stringArray') or []
+        add_samples(thread, tid_of(thread), strings, shared, shift)
+        add_markers(thread, tid_of(thread), strings, shift)
+    for process in profile.get('processes', []):
+        add(process, shift + Decimal(process['meta']['startTime']) - Decimal(profile['meta']['startTime']))
+
+
+add(json.loads(raw, parse_float=Decimal), Decimal(0))
+con = duckdb.connect()
+
+
+def rows(sql):
+    try:
+        return con.execute(sql.format(d=dataset)).fetchall()
+    except duckdb.IOException:
+        return []
+
+
+stacks = {None: ()}
+for id_, parent, name in rows("SELECT c.id, c.parent_id, f.name FROM '{d}/stack_profile_callsite.parquet' c JOIN '{d}/stack_profile_frame.parquet' f ON f.id = c.frame_id ORDER BY c.depth"):
+    stacks[id_] = stacks[parent] + (name,)
+got = collections.Counter((ts, tid, stacks[c]) for ts, tid, c in rows("SELECT s.ts, t.tid, s.callsite_id FROM '{d}/stack_sample.parquet' s LEFT JOIN '{d}/thread.parquet' t USING (utid)"))
+slices = collections.Counter(rows("SELECT s.ts, s.dur, s.name, t.tid FROM '{d}/slice.parquet' s LEFT JOIN '{d}/thread_track.parquet' tt ON tt.id = s.track_id LEFT JOIN '{d}/thread.parquet' t USING (utid)"))
+differ = 0
+for what, file, dataset_rows in ('samples', samples, got), ('markers', markers, slices):
+    missing, extra = file - dataset_rows, dataset_rows - file
+    differ += sum(missing.values()) + sum(extra.values())
+    print(sum(file.values()), what, 'of the file,', sum(missing.values()), 'missing,', sum(extra.values()), 'more', [*missing][:4], [*extra][:4])
+sys.exit(bool(differ))

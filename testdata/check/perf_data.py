@@ -124,7 +124,10 @@ con = duckdb.connect()
 
 
 def rows(sql):
-    return collections.Counter(con.execute(sql.format(d=dataset)).fetchall())
+    try:
+        return collections.Counter(con.execute(sql.format(d=dataset)).fetchall())
+    except duckdb.IOException:  # a table without a row has no file
+        return collections.Counter()
 
 
 got = rows("""SELECT s.ts, t.tid, s.cpu, c.depth + 1 FROM '{d}/stack_sample.parquet' s LEFT JOIN '{d}/thread.parquet' t USING (utid)

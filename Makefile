@@ -46,7 +46,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: cross coverage race-all fuzz clients fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: cross coverage race-all fuzz clients parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -144,6 +144,9 @@ conformance: build ## scores of traces and diff tests may not fall below .ci/con
 	GO=$(GO) .ci/difftests $(SHARED)/conformance
 	.ci/modules $(SHARED)/conformance
 	.ci/prelude $(SHARED)
+
+parsers: build ## shared traces beside what the independent parsers in testdata/check read in their bytes
+	@if command -v python3 >/dev/null; then PYTHON=.ci/python .ci/parsers $(SHARED)/conformance; else echo "THE PARSERS ARE NOT RUN: there is no python3"; fi
 
 conformance-update: build ## raise the levels
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update

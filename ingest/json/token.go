@@ -168,7 +168,7 @@ func (e *event) decode(b []byte) {
 }
 
 // tie orders events with equal timestamps: ends of slices that began before, ends of flows at the next slice, complete events
-// from long to short, then the rest in the order of the file, and at last the flow events that belong to one of these slices.
+// from long to short, then the rest in the order of the file, complete events inside of a B among them, and at last the flow events that belong to one of these slices.
 func tie(token []byte) int64 {
 	flags := binary.LittleEndian.Uint16(token[1:])
 	switch token[0] {
@@ -187,6 +187,8 @@ func tie(token []byte) int64 {
 	case 'X':
 		if flags&flagDur == 0 {
 			return 0
+		} else if flags&flagLate != 0 {
+			break
 		}
 		return math.MaxInt64 - 1 - max(0, int64(binary.LittleEndian.Uint64(token[tokenHead:])))
 	}
@@ -210,7 +212,7 @@ type thread struct{ pid, tid id }
 // threadBegins are the events of the latest time at which something began on a thread.
 type threadBegins struct {
 	ts   int64
-	open int // slices of B events without an E
+	open int // slices of its B events without an E
 }
 
 func (b *begins) on(t thread) *threadBegins {
@@ -225,13 +227,17 @@ func (b *begins) on(t thread) *threadBegins {
 }
 
 // place sets whether an event keeps its place among those of its time. An E does that ends a B of its time, which makes a slice of
-// length 0. In files without complete events all do, because there nothing comes too late. An f that ends at the next slice
+// length 0, and a complete event between a B of its time and the E, which is inside of that slice. In files without complete events all do, because there nothing comes too late. An f that ends at the next slice
 // does if a slice has just begun. A flow event after a complete event of its time gets its duration, to tell that slice from others.
 func (b *begins) place(ts int64, e *event) {
 	t := thread{e.pid, e.tid}
 	switch e.phase {
 	case 'X':
 		b.complete, b.x, b.xTS, b.xDur = true, t, ts, e.dur
+		if len(b.threads) != 0 {
+			on := b.on(t)
+			e.late = ts == on.ts && on.open > 0
+		}
 	case 'B', 'i', 'I', 'R':
 		if e.phase != 'B' && b.complete {
 			return
@@ -244,10 +250,9 @@ func (b *begins) place(ts int64, e *event) {
 			on.open++
 		}
 	case 'E':
-		if on := b.on(t); ts == on.ts {
-			e.late = on.open > 0 || !b.complete
-			on.open = max(0, on.open-1)
-		}
+		on := b.on(t)
+		e.late = ts == on.ts && (on.open > 0 || !b.complete)
+		on.open = max(0, on.open-1)
 	case 's', 't', 'f':
 		b.flows = true
 		after := t == b.x && ts == b.xTS

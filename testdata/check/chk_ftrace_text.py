@@ -105,7 +105,7 @@ for ts, cpu, pid, tgid, name, args in events:
             marks.append((begin, ts - begin, label, pid, len(stacks[pid])))
         elif mark[0] == 'I' and len(mark) > 2:
             marks.append((ts, 0, mark[2], pid, len(stacks[pid])))
-        elif mark[0] == 'C' and len(mark) > 3:
+        elif mark[0] == 'C' and len(mark) > 3 and mark[2]:  # one without a name is damage
             counters.append((ts, mark[2], float(mark[3])))
 slices += [(b, -1, cpu, tid, p) for cpu, (b, tid, p) in running.items()]
 for pid, open_ in stacks.items():
@@ -126,7 +126,13 @@ on_threads = rows('select s.ts, s.dur, s.name, t.tid, s.depth, s.category from s
 others = {r[3] for r in on_threads if r[5]}  # threads with other slices, of binder or a workqueue, among those of marks
 compare('slices of marks', [m for m in marks if m[3] not in others], [r[:5] for r in on_threads if r[3] not in others])
 states = rows('select s.ts, s.dur, t.tid, s.state, w.tid, s.io_wait from thread_state s join thread t using (utid) left join thread w on s.waker_utid = w.utid', 'thread_state', 'thread')
-compare('thread_state running', [(b, d, cpu, tid) for b, d, cpu, tid, _ in slices if tid], rows("select s.ts, s.dur, s.cpu, t.tid from thread_state s join thread t using (utid) where s.state = 'Running' and t.tid <> 0", 'thread_state', 'thread'))
+# A switch that takes another thread off a CPU says that switches are missing: a state lasts until its thread runs again.
+again = collections.defaultdict(list)
+for b, _, _, tid, _ in slices:
+    again[tid].append(b)
+def until(tid, begin, dur):
+    return dur if dur >= 0 else min((b for b in again[tid] if b > begin), default=begin - 1) - begin
+compare('thread_state running', [(b, until(tid, b, d), cpu, tid) for b, d, cpu, tid, _ in slices if tid], rows("select s.ts, s.dur, s.cpu, t.tid from thread_state s join thread t using (utid) where s.state = 'Running' and t.tid <> 0", 'thread_state', 'thread'))
 compare('thread_state at times of no event', [], [s for s in states if s[0] not in times or s[1] >= 0 and s[0] + s[1] not in times])
 compare('thread_state with another waker', [], [s for s in states if s[4] is not None and (s[0], s[2], s[4]) not in wakes])
 compare('thread_state blocked without a reason', [], [s for s in states if s[5] is not None and not any(s[0] <= ts for ts in blocks[s[2]])])

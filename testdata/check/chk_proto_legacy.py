@@ -4,7 +4,7 @@ usage: chk_proto_legacy.py TRACE DATASET
 
 An arrow goes from each event with a bind_id to the next event with the same one: out is where it starts anew, in where it ends, in
 and out where it passes if it has started. All ends of an id start at the same event. A nestable asynchronous slice lasts from b
-to the e of its id and name; what was begun inside of it and has no e of its own ends with it.
+to the e of its id and name (any, if that has none); what was begun inside of it and has no e of its own ends with it.
 """
 import collections, duckdb, sys
 
@@ -96,7 +96,7 @@ for ts, name, category, _, legacy in events:
     if phase == 'b':
         stack.append((ts, name))
         continue
-    at = next((i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == name), None)
+    at = next((i for i in range(len(stack) - 1, -1, -1) if name is None or stack[i][1] == name), None)
     if at is None:
         continue
     for begin, inner in stack[at:]:
@@ -114,9 +114,11 @@ rows = collections.Counter(db.sql(f"""
     SELECT s.ts, s.name, s.dur FROM '{dataset}/slice.parquet' s JOIN '{dataset}/track.parquet' t ON t.id = s.track_id
     WHERE t.classification LIKE 'legacy_async%'""").fetchall())
 # Snapshots of clocks differ by less than a microsecond from each other. Which one counts is not compared here.
-shift = min(ts for ts, _, _ in rows) - min(ts for ts, _, _ in slices)
+shift = min((ts for ts, _, _ in rows), default=0) - min((ts for ts, _, _ in slices), default=0)
 arrows = collections.Counter({tuple((ts + shift, name) for ts, name in a): n for a, n in arrows.items()})
 slices = collections.Counter({(ts + shift, name, dur): n for (ts, name, dur), n in slices.items()})
+known = {(ts + shift, name) for ts, name, *_ in events}
+got = collections.Counter({arrow: n for arrow, n in got.items() if known.issuperset(arrow)})  # others are of other packets
 bad = 0
 for what, want, have in (('arrow', arrows, got), ('slice', slices, rows)):
     missing, extra = want - have, have - want

@@ -6,21 +6,14 @@ PyTorch's profiler (Kineto) gives a flow the id that the args of both its slices
 these slices. All other flows are bound by the Trace Event Format: at the slice of the thread that starts at the flow event's
 time, or else at the one that encloses it and starts last. Ties are accepted in any way. Prints the differences, exits 1 if there are any.
 """
-import bisect, collections, gzip, json, sys
-from decimal import Decimal, ROUND_HALF_UP
+import bisect, collections, sys
 
 import duckdb
 
+from trace_events import load, ns
+
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-trace = json.loads(data.decode('utf-8', 'replace'), parse_float=Decimal, strict=False)
-events = trace.get('traceEvents', []) if isinstance(trace, dict) else trace
-
-
-def ns(value):
-    return int((Decimal(str(value)) * 1000).to_integral_value(ROUND_HALF_UP))
+events = load(path)
 
 
 def thread(event):
@@ -30,7 +23,6 @@ def thread(event):
 slices = collections.defaultdict(list)  # by thread: start, end, name, correlation
 opened = collections.defaultdict(list)
 flows = collections.defaultdict(list)
-events = [e for e in events if isinstance(e, dict) and 'ph' in e]
 for order, e in enumerate(events):
     e['order'] = order
 timed = sorted((e for e in events if 'ts' in e), key=lambda e: (ns(e['ts']), e['order']))

@@ -3,28 +3,18 @@
 Usage: json_slices.py TRACE DATASET
 
 Every X is a slice with its ts and dur. An E ends the innermost open B of its thread that has its name (any, if it has none); an e ends the
-innermost open b of its id that has its name, and an F the S. A b without an e ends with the slice around it. T steps end at the next T or F. Instants, n and p have a duration of 0. Prints
-the differences, exits 1 if there are any.
+innermost open b of its id that has its name, and an F the S. A B or b without its end ends with the slice around it, and a later E of its
+own ends nothing. T steps end at the next T or F. Instants, n and p have a duration of 0. An X that stands between a B of its time and the E
+is inside of that slice. Prints the differences, exits 1 if there are any.
 """
-import collections, gzip, json, sys
-from decimal import Decimal, ROUND_HALF_UP
+import collections, sys
 
 import duckdb
 
+from trace_events import load, ns
+
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-text = data.decode('utf-8', 'replace')
-try:
-    trace = json.loads(text, parse_float=Decimal, strict=False)
-except ValueError:  # the format lets writers leave out the last bracket
-    trace = json.loads(text.rstrip().rstrip(',') + ']', parse_float=Decimal, strict=False)
-events = trace.get('traceEvents', []) if isinstance(trace, dict) else trace
-
-
-def ns(value):
-    return int((Decimal(str(value)) * 1000).to_integral_value(ROUND_HALF_UP))
+events = [e for e in load(path) if 'ts' in e]
 
 
 def id_of(e):
@@ -39,19 +29,27 @@ opened = collections.defaultdict(list)  # ts, name
 orphans = collections.defaultdict(list)  # b events around which a slice has ended, and its end
 
 
+unended = collections.Counter()  # B events without an E, around which a slice has ended: as long as that, or open if they are the last
+inner = collections.defaultdict(list)  # X events between a B of their time and its E, by the B's place in the file
+inside = []  # the slices of such a B and X
+
+
 def begin(where, e, name):
-    opened[where].append((ns(e['ts']), name))
+    opened[where].append((ns(e['ts']), name, id(e)))
 
 
 def end(where, e, name):
     stack = opened[where]
     for i in range(len(stack) - 1, -1, -1):
         if not name or not stack[i][1] or stack[i][1] == name:
-            ts, begun = stack.pop(i)
+            ts, begun, b = stack.pop(i)
+            inside.extend((ts, ns(e['ts']) - ts, begun, x) for x in inner[b] if ts + x[1] <= ns(e['ts']))
             want[ts, ns(e['ts']) - ts, begun or '[No name]'] += 1
             if where[0] == 'async':
-                orphans[where] += [(*slice, ns(e['ts'])) for slice in stack[i:]]
-                del stack[i:]
+                orphans[where] += [(*slice[:2], ns(e['ts'])) for slice in stack[i:]]
+            else:
+                unended.update((ts, ns(e['ts']) - ts, name or '[No name]') for ts, name, _ in stack[i:])
+            del stack[i:]
             return
     for i in range(len(orphans[where]) - 1, -1, -1):
         if not name or orphans[where][i][1] == name:
@@ -60,7 +58,15 @@ def end(where, e, name):
             return
 
 
-events = [e for e in events if isinstance(e, dict) and e.get('ph') and 'ts' in e]
+open_b = collections.defaultdict(list)
+for e in events:
+    where = e.get('pid'), e.get('tid')
+    if e['ph'] == 'B':
+        open_b[where].append(e)
+    elif e['ph'] == 'E' and open_b[where]:
+        open_b[where].pop()
+    elif e['ph'] == 'X' and 'dur' in e and open_b[where] and open_b[where][-1]['ts'] == e['ts']:
+        inner[id(open_b[where][-1])].append((ns(e['ts']), ns(e['dur']), e.get('name')))
 for e in sorted(events, key=lambda e: ns(e['ts'])):
     phase, name, on = e['ph'], e.get('name'), ('thread', str(e.get('pid')), str(e.get('tid')))
     if phase == 'X' and 'dur' in e and ns(e['dur']) >= 0:
@@ -90,15 +96,18 @@ for e in sorted(events, key=lambda e: ns(e['ts'])):
             begin(where + ('step',), e, step)
         else:
             want[ns(e['ts']), 0, step] += 1
-for stack in opened.values():
-    for ts, name in stack:
-        want[ts, -1, name or '[No name]'] += 1
+for where, stack in opened.items():
+    for ts, name, _ in stack:
+        around = [ns(x['ts']) + ns(x['dur']) for x in events if x['ph'] == 'X' and 'dur' in x and where == ('thread', str(x.get('pid')), str(x.get('tid')))
+                  and ns(x['ts']) <= ts < ns(x['ts']) + ns(x['dur'])]
+        want[ts, min(around) - ts if around else -1, name or '[No name]'] += 1
 for left in orphans.values():
     for ts, name, end in left:
         want[ts, end - ts, name or '[No name]'] += 1
 
 db = duckdb.connect()
 got = collections.Counter(db.execute(f"select ts, dur, coalesce(name, '') from read_parquet('{dataset}/slice.parquet')").fetchall())
+want += collections.Counter(slice if got[slice] else (slice[0], -1, slice[2]) for slice in unended.elements())
 missing, extra = list((want - got).elements()), list((got - want).elements())
 print(f"{path.split('/')[-1]}: {sum(want.values())} slices in the file, {sum(got.values())} in the dataset, {len(missing)} missing, {len(extra)} extra")
 for rows, what in (missing, 'missing'), (extra, 'extra'):
@@ -115,4 +124,13 @@ select a.ts, a.dur, a.name, b.ts, b.dur, b.name from read_parquet('{dataset}/sli
 where a.ts + a.dur > b.ts""").fetchall()
 for row in nested[:3]:
     print('  not nested', row)
-sys.exit(bool(missing or extra or nested))
+parents = {id_: (parent, slice) for id_, parent, *slice in db.execute(f"select id, parent_id, ts, dur, name from read_parquet('{dataset}/slice.parquet')").fetchall()}
+ancestors = collections.defaultdict(set)
+for id_, (parent, slice) in parents.items():
+    while parent is not None:
+        parent, above = parents[parent]
+        ancestors[tuple(slice)].add(tuple(above))
+outside = [pair for pair in inside if pair[:3] not in ancestors[pair[3]]]
+for *b, x in outside[:3]:
+    print('  not inside of the B that stands before it', x, b)
+sys.exit(bool(missing or extra or nested or outside))

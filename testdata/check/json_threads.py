@@ -4,24 +4,14 @@
 Reads the trace with Python's json and the dataset with duckdb. Prints what differs, and exits with 1 if anything does.
 """
 import collections
-import decimal
-import gzip
-import json
 import sys
 
 import duckdb
 
+from trace_events import load, ns
+
 trace, dataset = sys.argv[1:]
-data = open(trace, "rb").read()
-if data[:2] == b"\x1f\x8b":
-    data = gzip.decompress(data)
-D = decimal.Decimal
-root = json.loads(data, parse_float=D)
-events = root if isinstance(root, list) else root["traceEvents"]
-
-
-def ns(us):
-    return int((D(us) * 1000).to_integral_value(decimal.ROUND_HALF_UP))
+events = load(trace)
 
 
 def ident(v):
@@ -46,13 +36,11 @@ def integers(v):
 
 
 for e in events:
-    if not isinstance(e, dict) or not e.get("ph"):
-        continue
     pid, tid = ident(e.get("pid")), ident(e.get("tid"))
     numbers |= {n for n in (pid, tid) if isinstance(n, int)}
     kind = e["ph"][0]
     if kind in "XB" or kind in "iIR" and e.get("s") not in ("p", "g") and tid is not None:
-        if kind == "X" and "dur" not in e or D(e["ts"]) < 0:
+        if kind == "X" and "dur" not in e:
             continue
         want[pid, pid if tid is None else tid][ns(e["ts"]), e.get("name") or "[No name]"] += 1
         big.update(integers(e.get("args")))

@@ -4,7 +4,7 @@ usage: pprof.py PROFILE DATASET
 
 A stack is its frames from the root, each with the functions, files and lines of its location (profile.proto). A function without a name has
 its system name, or [unknown]; a line without a number has the function's first line. Functions that share one id cannot be told apart: pprof
-refuses such a profile, and so does this script (exit code 2).
+refuses such a profile, and so this script compares nothing (exit code 2).
 """
 import collections, os, sys
 

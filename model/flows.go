@@ -29,7 +29,7 @@ type flowEnd struct {
 // waitingFlow is a flow that ends at the next slice of a track.
 type waitingFlow struct {
 	flow FlowID
-	last flowEnd // its slice is None if the flow had not begun
+	last flowEnd // its slice is None if the flow had not begun anew: the begin may follow at the same time
 }
 
 // FlowKey identifies a flow of phases s, t and f.
@@ -77,16 +77,17 @@ func (f *Flows) Begin(track TrackID, ts int64, flow FlowID) {
 	}
 }
 
-// BeginAt starts a flow at a slice that starts at ts (ns).
+// BeginAt starts a flow at a slice that starts at ts (ns). One of the same id that was begun before has no end, and is counted.
 func (f *Flows) BeginAt(slice SliceID, ts int64, flow FlowID) {
-	switch last := f.open.Get(uint64(flow)); {
-	case last == nil:
+	last := f.open.Get(uint64(flow))
+	if last == nil {
 		f.open.Add(uint64(flow), flowEnd{slice: slice, ts: ts})
-	case last.ended:
-		*last = flowEnd{slice: slice, ts: ts}
-	default:
+		return
+	}
+	if !last.ended {
 		f.context.File.Count(StatFlowDuplicateID)
 	}
+	*last = flowEnd{slice: slice, ts: ts}
 }
 
 // Step leads a flow through the slice of the track that encloses ts (ns).
@@ -132,7 +133,7 @@ func (f *Flows) end(slice SliceID, ts int64, flow FlowID, directed, close bool) 
 // EndAtNext ends a flow at the next slice that starts on the track.
 func (f *Flows) EndAtNext(track TrackID, flow FlowID) {
 	waiting := waitingFlow{flow, flowEnd{slice: None}}
-	if last := f.open.Get(uint64(flow)); last != nil {
+	if last := f.open.Get(uint64(flow)); last != nil && !last.ended {
 		waiting.last = *last
 		last.ended = true
 	}

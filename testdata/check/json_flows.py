@@ -4,7 +4,7 @@ Usage: json_flows.py TRACE DATASET
 
 PyTorch's profiler (Kineto) gives a flow the id that the args of both its slices have as correlation. Such a flow must join
 these slices. All other flows are bound by the Trace Event Format: at the slice of the thread that starts at the flow event's
-time, or else at the one that encloses it and starts last. Ties are accepted in any way. Prints the differences, exits 1 if there are any.
+time, or else at the one that encloses it and starts last. A begin takes the place of an earlier one of its id. Ties are accepted in any way. Prints the differences, exits 1 if there are any.
 """
 import bisect, collections, sys
 
@@ -48,10 +48,15 @@ for on in slices.values():
 starts = {t: [s[0] for s in on] for t, on in slices.items()}
 
 
+def at_next(e):
+    """Whether a flow event belongs to the next slice, and not to the one around it. Chrome wrote input flows before there was bp."""
+    return e['ph'] == 'f' and e.get('bp') != 'e' and not any(c in e.get('cat', '') for c in ('input', 'ipc.flow'))
+
+
 def candidates(e):
     """The slices to which a flow event may belong."""
     ts, on, of = ns(e['ts']), slices[thread(e)], str(e['id'])
-    if e['ph'] == 'f' and e.get('bp') != 'e' and not any(c in e.get('cat', '') for c in ('input', 'ipc.flow')):
+    if at_next(e):
         at = bisect.bisect_left(starts.get(thread(e), []), ts)
         found = on[at:at + 1]
         later = bisect.bisect_right(starts.get(thread(e), []), ts)
@@ -70,36 +75,34 @@ def candidates(e):
 expected, correlated = collections.Counter(), 0
 sides = []
 for key, of in flows.items():
-    begin = ended = None
-    # At one time, the begins come first.
-    for e in sorted(of, key=lambda e: (ns(e['ts']), 'stf'.index(e['ph']), e['order'])):
+    begin, ended, of = None, True, sorted(of, key=lambda e: (ns(e['ts']), 'stf'.index(e['ph']), e['order']))
+    while of:
+        # Of those of one time an end comes first if it has a begin, at the next slice of its thread.
+        now = [e for e in of if e['ts'] == of[0]['ts']]
+        e = now[0] if ended else next(filter(at_next, now), now[0])
+        of.remove(e)
         found = candidates(e)
-        if e['ph'] == 's':
-            if found and (begin is None or ended):
-                begin, ended = found, False
-            continue
-        if begin and found:
+        if e['ph'] != 's' and begin and found:
             sides.append((key, begin, found))
-        if e['ph'] == 't' and begin and found:
-            begin, ended = found, False
-        elif e['ph'] == 'f':
+        if e['ph'] == 'f':
             ended = True
+        elif found and (begin or e['ph'] == 's'):
+            begin, ended = found, False
 
-# Events that name a flow by bind_id belong to it themselves: those with flow_out begin it, unless it is open, those with flow_in end
+# Events that name a flow by bind_id belong to it themselves: those with flow_out begin it anew, those with flow_in end
 # it, any number of them. At one time, the ends may come first in the file.
 bound = collections.defaultdict(list)
 for e in timed:
     if 'bind_id' in e and e['ph'] in 'XBbn':
         bound[str(e['bind_id'])].append(e)
 for key, of in bound.items():
-    begin = ended = None
+    begin = None
     for e in sorted(of, key=lambda e: (ns(e['ts']), not e.get('flow_out'), e['order'])):
         row = [[ns(e['ts']), 0, e.get('name'), str((e.get('args') or {}).get('correlation'))]]
         if e.get('flow_in') and begin:
             sides.append((key, begin, row))
-            ended = True
-        if e.get('flow_out') and (begin is None or ended or e.get('flow_in')):
-            begin, ended = row, False
+        if e.get('flow_out'):
+            begin = row
 
 db = duckdb.connect()
 table = lambda name: f"read_parquet('{dataset}/{name}.parquet')"

@@ -3,8 +3,7 @@
 Usage: json_slices.py TRACE DATASET
 
 Every X is a slice with its ts and dur. An E ends the innermost open B of its thread that has its name (any, if it has none); an e ends the
-innermost open b of its id that has its name, and an F the S. A B or b without its end ends with the slice around it, and a later E of its
-own ends nothing. T steps end at the next T or F. Instants, n and p have a duration of 0. An X that stands between a B of its time and the E
+innermost open b of its id that has its name, and an F the S. A B or b without its end ends with the slice around it, at the latest. T steps end at the next T or F. Instants, n and p have a duration of 0. An X that stands between a B of its time and the E
 is inside of that slice. Prints the differences, exits 1 if there are any.
 """
 import collections, sys
@@ -35,21 +34,22 @@ inside = []  # the slices of such a B and X
 
 
 def begin(where, e, name):
-    opened[where].append((ns(e['ts']), name, id(e)))
+    opened[where].append([ns(e['ts']), name, id(e), None])
 
 
 def end(where, e, name):
-    stack = opened[where]
+    stack, at = opened[where], ns(e['ts'])
     for i in range(len(stack) - 1, -1, -1):
         if not name or not stack[i][1] or stack[i][1] == name:
-            ts, begun, b = stack.pop(i)
-            inside.extend((ts, ns(e['ts']) - ts, begun, x) for x in inner[b] if ts + x[1] <= ns(e['ts']))
-            want[ts, ns(e['ts']) - ts, begun or '[No name]'] += 1
+            ts, begun, b, limit = stack.pop(i)
+            until = at if limit is None else min(at, limit)
+            inside.extend((ts, until - ts, begun, x) for x in inner[b] if ts + x[1] <= until)
+            want[ts, until - ts, begun or '[No name]'] += 1
             if where[0] == 'async':
-                orphans[where] += [(*slice[:2], ns(e['ts'])) for slice in stack[i:]]
-            else:
-                unended.update((ts, ns(e['ts']) - ts, name or '[No name]') for ts, name, _ in stack[i:])
-            del stack[i:]
+                orphans[where] += [(ts, name, at) for ts, name, *_ in stack[i:]]
+                del stack[i:]
+            for slice in stack[i:]:
+                slice[3] = at if slice[3] is None else min(at, slice[3])
             return
     for i in range(len(orphans[where]) - 1, -1, -1):
         if not name or orphans[where][i][1] == name:
@@ -97,10 +97,13 @@ for e in sorted(events, key=lambda e: ns(e['ts'])):
         else:
             want[ns(e['ts']), 0, step] += 1
 for where, stack in opened.items():
-    for ts, name, _ in stack:
+    for ts, name, _, limit in stack:
         around = [ns(x['ts']) + ns(x['dur']) for x in events if x['ph'] == 'X' and 'dur' in x and where == ('thread', str(x.get('pid')), str(x.get('tid')))
                   and ns(x['ts']) <= ts < ns(x['ts']) + ns(x['dur'])]
-        want[ts, min(around) - ts if around else -1, name or '[No name]'] += 1
+        if limit is not None:
+            unended[ts, limit - ts, name or '[No name]'] += 1
+        else:
+            want[ts, min(around) - ts if around else -1, name or '[No name]'] += 1
 for left in orphans.values():
     for ts, name, end in left:
         want[ts, end - ts, name or '[No name]'] += 1

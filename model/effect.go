@@ -62,7 +62,7 @@ var effects = merge(map[Effect][]Stat{
 		StatInternedDataTokenizerErrors, StatInvalidClockSnapshots, StatInvalidUTF8, StatJitUnknownFrame,
 		StatLegacyV8CPUProfileInvalidCallsite, StatMismatchedSchedSwitchTIDs, StatMisplacedEndEvent,
 		StatNamespacedThreadMissingProcess, StatNetworkTraceInternErrors, StatPackagesListHasParseErrors,
-		StatPackagesListHasReadErrors, StatPerfNoTscData, StatPerfSamplesCPUModeUnknown, StatPprofParseErrors,
+		StatPackagesListHasReadErrors, StatPerfNoTscData, StatPerfSamplesCPUModeUnknown, StatPprofParseErrors, StatOTLPProfileErrors,
 		StatPreviousPacketDroppedMissingSequenceID, StatProcessTrackerErrors, StatR8MappingParseErrors,
 		StatSimpleperfMissingFileMapping, StatSPENoTimestamp, StatSpanInvalidEnd, StatStackprofileEmptyCallstack,
 		StatStackprofileInvalidCallstackID, StatStackprofileInvalidFrameID, StatStackprofileInvalidMappingID,

@@ -110,6 +110,7 @@ const (
 	StatJFRBytesLost
 	StatSpanInvalidEnd
 	StatSpanPartsJoined
+	StatOTLPProfileErrors
 )
 
 var ownStats = [...]statInfo{
@@ -171,6 +172,7 @@ var ownStats = [...]statInfo{
 	StatJFRBytesLost - firstOwnStat:              {"jfr_bytes_lost", false, DataLoss, FromTrace, "Bytes of events that JFR could not copy out of a thread's buffer (jdk.DataLoss)."},
 	StatSpanInvalidEnd - firstOwnStat:            {"span_invalid_end", false, DataLoss, FromAnalysis, "Spans of distributed traces that end before they start, or after the year 2116. Their duration is 0."},
 	StatSpanPartsJoined - firstOwnStat:           {"span_parts_joined", false, Notice, FromAnalysis, "Spans of distributed traces without a start, joined with the span that has their id."},
+	StatOTLPProfileErrors - firstOwnStat:         {"otlp_profile_errors", false, DataLoss, FromAnalysis, "Parts of OpenTelemetry profiles that cannot be read, or that refer to what is not there."},
 }
 
 func (s Stat) info() statInfo {

@@ -13,14 +13,15 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/internal/spans"
+	"github.com/tpconvert/tpconvert/ingest/otlp/profiles"
 )
 
 // lists are the names of the list of ResourceSpans: in JSON, in protobuf, and in what Grafana's Tempo writes.
 var lists = []string{"resourceSpans", "resource_spans", "batches"}
 
 // others are the names of the lists of other signals.
-var others = map[string]signal{"resourceMetrics": metrics, "resource_metrics": metrics, "resourceLogs": logs, "resource_logs": logs,
-	"resourceProfiles": profiles, "resource_profiles": profiles}
+var others = map[string]signal{"resourceMetrics": ofMetrics, "resource_metrics": ofMetrics, "resourceLogs": ofLogs, "resource_logs": ofLogs,
+	"resourceProfiles": ofProfiles, "resource_profiles": ofProfiles}
 
 // wrappers are the members of the answers of Grafana's Tempo, and of Grafana, that have the object with the list.
 var wrappers = []string{"trace", "result"}
@@ -53,11 +54,16 @@ func sniffJSON(head []byte) bool {
 	}
 }
 
-// reader reads objects with lists of ResourceSpans, one after the other.
+// reader reads objects with lists of ResourceSpans or ResourceProfiles, one after the other.
 type reader struct {
 	*spans.JSON
 	id    []byte
 	other signal // of lists that have no spans, or ""
+
+	profiles   *profiles.Reader // or nil
+	data       spans.Message    // the profiles of the object at the position
+	inProfiles bool             // it is being written
+	old        bool             // they are of a release before 1.8
 }
 
 func readJSON(in *format.Input, text io.Reader) error {
@@ -66,8 +72,16 @@ func readJSON(in *format.Input, text io.Reader) error {
 		if r.Buf[r.Pos] != '{' {
 			return r.Fail("expected an object")
 		}
-		return r.traces()
+		at := r.Offset()
+		r.data, r.old = r.data[:0], false
+		if err := r.traces(); err != nil {
+			return err
+		}
+		return r.readData(at)
 	})
+	if r.profiles != nil {
+		r.profiles.Finish()
+	}
 	if errors.Is(err, format.ErrNoEvents) {
 		return noSpans(r.Spans, r.other)
 	}
@@ -84,6 +98,9 @@ func (r *reader) traces() error {
 			return r.traces()
 		case others[string(key)] != "":
 			r.other = others[string(key)]
+		}
+		if is, err := r.profilesMember(key); is {
+			return err
 		}
 		return r.Unread(key)
 	})
@@ -269,7 +286,7 @@ func (r *reader) keyValues(number protowire.Number, v jsonlex.Value, depth int) 
 				case "value":
 					m.Nested(spans.KeyValueValue, func() { r.value(v, depth) })
 				default:
-					r.UnreadIn("attribute", key)
+					r.textIndex("attribute", profiles.KeyTextIndex, key, v)
 				}
 			})
 		})
@@ -315,9 +332,18 @@ func (r *reader) value(v jsonlex.Value, depth int) {
 			}
 			m.Bytes(spans.ValueBytes, b)
 		default:
-			r.UnreadIn("attribute value", key)
+			r.textIndex("attribute value", profiles.ValueTextIndex, key, v)
 		}
 	})
+}
+
+// textIndex adds a member of a part that refers to the texts of profiles. It counts others.
+func (r *reader) textIndex(part string, number protowire.Number, key []byte, v jsonlex.Value) {
+	if name := camel(key); r.inProfiles && (name == "keyStrindex" || name == "stringValueStrindex") {
+		r.Message.Varint(number, r.Number(v))
+		return
+	}
+	r.UnreadIn(part, key)
 }
 
 // values calls f with the member values of an object.

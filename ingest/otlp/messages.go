@@ -265,7 +265,7 @@ func (c *cursor) scope(resource int, end int64) error {
 				return err
 			}
 			if !c.found {
-				if s := signalOf(b); s != traces {
+				if s := signalOf(b); s != ofTraces {
 					c.other = s
 					c.in.File.Unread(model.StatUnreadFact, model.None, "OpenTelemetry record of "+string(s)).AddAt(at)
 					return nil

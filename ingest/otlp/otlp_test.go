@@ -548,5 +548,17 @@ func countOf(t *testing.T, tables *ingesttest.Tables) (c counts) {
 }
 
 func FuzzOTLP(f *testing.F) {
-	ingesttest.Fuzz(f, "otlp", []byte(trace), []byte("\x0a\x1a\x12\x18\x12\x16\x0a\x10aaaaaaaaaaaaaaaa\x39\x01\x00\x00\x00\x00\x00\x00\x00"))
+	seeds, err := filepath.Glob("testdata/profiles/v*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	all := [][]byte{[]byte(trace), []byte("\x0a\x1a\x12\x18\x12\x16\x0a\x10aaaaaaaaaaaaaaaa\x39\x01\x00\x00\x00\x00\x00\x00\x00")}
+	for _, seed := range seeds {
+		data, err := os.ReadFile(seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	ingesttest.Fuzz(f, "otlp", all...)
 }

@@ -177,7 +177,7 @@ func scopeField(number uint32, t wire.Type, b []byte, cut bool) verdict {
 	case number == schemaURL:
 		return text(b, cut, open)
 	case number == scopeSpansSpans:
-		if id, ok := wire.Find(b, spans.SpanTraceID); ok && len(id.Bytes()) == spans.TraceIDSize || !cut && signalOf(b) != traces {
+		if id, ok := wire.Find(b, spans.SpanTraceID); ok && len(id.Bytes()) == spans.TraceIDSize || isProfile(b) || !cut && signalOf(b) != ofTraces {
 			return accepted
 		}
 	}
@@ -206,10 +206,10 @@ func text(b []byte, cut bool, v verdict) verdict {
 type signal string
 
 const (
-	traces   signal = "traces"
-	metrics  signal = "metrics"
-	logs     signal = "logs"
-	profiles signal = "profiles"
+	ofTraces   signal = "traces"
+	ofMetrics  signal = "metrics"
+	ofLogs     signal = "logs"
+	ofProfiles signal = "profiles"
 )
 
 // shape is what tells a record from a span: the types of its fields by number, and a field that it has.
@@ -219,18 +219,19 @@ type shape struct {
 	has   []uint32
 }
 
-// shapes are those of Metric, LogRecord and Profile.
+// shapes are those of Metric and LogRecord.
 var shapes = []shape{
-	{metrics, map[uint32]wire.Type{1: wire.Bytes, 2: wire.Bytes, 3: wire.Bytes, 5: wire.Bytes, 7: wire.Bytes, 9: wire.Bytes, 10: wire.Bytes,
+	{ofMetrics, map[uint32]wire.Type{1: wire.Bytes, 2: wire.Bytes, 3: wire.Bytes, 5: wire.Bytes, 7: wire.Bytes, 9: wire.Bytes, 10: wire.Bytes,
 		11: wire.Bytes, 12: wire.Bytes}, []uint32{5, 7, 9, 10, 11}}, // the kinds of data points
-	{logs, map[uint32]wire.Type{1: wire.Fixed64, 2: wire.Varint, 3: wire.Bytes, 5: wire.Bytes, 6: wire.Bytes, 7: wire.Varint, 8: wire.Fixed32,
+	{ofLogs, map[uint32]wire.Type{1: wire.Fixed64, 2: wire.Varint, 3: wire.Bytes, 5: wire.Bytes, 6: wire.Bytes, 7: wire.Varint, 8: wire.Fixed32,
 		9: wire.Bytes, 10: wire.Bytes, 11: wire.Fixed64, 12: wire.Bytes}, []uint32{1, 2, 5, 11}}, // times, severity, body
-	{profiles, map[uint32]wire.Type{1: wire.Bytes, 2: wire.Bytes, 3: wire.Fixed64, 4: wire.Varint, 5: wire.Bytes, 6: wire.Varint, 7: wire.Bytes,
-		8: wire.Varint, 9: wire.Bytes, 10: wire.Bytes, 11: wire.Bytes}, []uint32{3}}, // the time
 }
 
 // signalOf returns what a record is. It is a span unless it looks like another.
 func signalOf(record []byte) signal {
+	if isProfile(record) {
+		return ofProfiles
+	}
 	for _, s := range shapes {
 		fits, has := true, false
 		r := wire.Read(record)
@@ -245,5 +246,73 @@ func signalOf(record []byte) signal {
 			return s.signal
 		}
 	}
-	return traces
+	return ofTraces
+}
+
+// Fields of Profile, or of ProfileContainer, in all releases.
+const (
+	profileType     = 1 // what is measured
+	containerStart  = 2 // the time, as a number of 8 bytes, which no other signal has in its place
+	profileTime     = 3
+	profileMaxField = 22
+	maxValueType    = 15 // bytes: two indices and an enum
+)
+
+// isProfile reports whether a record, whose end may be missing, is a profile: what no other record has in this place comes before
+// what a profile does not have.
+func isProfile(record []byte) bool {
+	for r := wire.Read(record); r.Next(); {
+		switch {
+		case r.Number > profileMaxField || r.Type == wire.Fixed32:
+			return false
+		case r.Number == containerStart && r.Type == wire.Fixed64, r.Number == profileTime && r.Type == wire.Fixed64:
+			return true
+		case r.Type == wire.Fixed64:
+			return false
+		case r.Number == profileType && isValueType(r.Field):
+			return true
+		}
+	}
+	return false
+}
+
+// isValueType reports whether a field is a ValueType: numbers, while other records have a name here, or an id.
+func isValueType(f wire.Field) bool {
+	if f.Type != wire.Bytes || len(f.Bytes()) == 0 || len(f.Bytes()) > maxValueType {
+		return false
+	}
+	r := wire.Read(f.Bytes())
+	for r.Next() {
+		if r.Type != wire.Varint || r.Number > 3 {
+			return false
+		}
+	}
+	return !r.Bad()
+}
+
+// hasProfiles reports whether the first record of messages is a profile.
+func hasProfiles(head []byte, f framing) (found bool) {
+	switch f {
+	case sized:
+		head = head[sizeBytes:]
+	case delimited:
+		_, n := wire.Uvarint(head)
+		head = head[n:]
+	}
+	inner := func(of uint32, f func(uint32, wire.Type, []byte, bool) verdict) func(uint32, wire.Type, []byte, bool) verdict {
+		return func(number uint32, _ wire.Type, b []byte, cut bool) verdict {
+			if number != of {
+				return open
+			}
+			return scan(b, cut, f)
+		}
+	}
+	scan(head, true, inner(tracesResourceSpans, inner(resourceSpansScopes, func(number uint32, _ wire.Type, b []byte, _ bool) verdict {
+		if number != scopeSpansSpans {
+			return open
+		}
+		found = isProfile(b)
+		return accepted
+	})))
+	return found
 }

@@ -54,6 +54,9 @@ func (p *Profile) Measure(scope, name, kind, unit string) int {
 	return len(p.measures) - 1
 }
 
+// ID returns the row of a measure.
+func (p *Profile) ID(measure int) profile.AggregateID { return p.measures[measure] }
+
 // Add adds a value at a stack, which may be empty.
 func (p *Profile) Add(measure int, stack profile.StackNumber, value float64) {
 	if value == 0 {

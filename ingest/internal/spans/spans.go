@@ -47,6 +47,9 @@ func New(in *format.Input) *Reader {
 	return r
 }
 
+// Found says that the input has something other than spans.
+func (r *Reader) Found() { r.found = true }
+
 // NoSpans returns the error for an input without a span, or nil if it had one.
 func (r *Reader) NoSpans() error {
 	if r.found {
@@ -110,6 +113,9 @@ func (r *Reader) Resource(message []byte) int {
 	r.SetResource(number, message)
 	return number
 }
+
+// Process returns the process of a resource.
+func (r *Reader) Process(resource int) model.UPID { return r.processes[resource] }
 
 // scope is the library that made spans.
 type scope struct {

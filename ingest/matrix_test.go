@@ -125,6 +125,38 @@ func packed(t *testing.T, k kind) []byte {
 	return b.Bytes()
 }
 
+// A format sets every column that may not be NULL in the rows that it appends.
+func TestRowsAreComplete(t *testing.T) {
+	all := kinds(t)
+	cases, err := filepath.Glob("../testdata/cases/*/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatal(len(cases), err)
+	}
+	for _, file := range cases {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, data, err := tracecase.Trace(&a.Files[0])
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, kind{"", name, data})
+	}
+	for _, k := range all {
+		unset := map[string]bool{}
+		store := model.NewStore(model.Options{Unset: func(table, column string) { unset[table+"."+column] = true }})
+		_ = ingest.Read(store, k.name, bytes.NewReader(k.data), ingest.Options{TempDir: t.TempDir()})
+		if err := store.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		store.Close()
+		for column := range unset {
+			t.Errorf("%s %s: a row has no %s, which may not be NULL", k.format, k.name, column)
+		}
+	}
+}
+
 // outcome is what becomes of an input.
 type outcome struct {
 	formats []string // of the file and those in it

@@ -40,6 +40,8 @@ type Options struct {
 	Sink      table.Sink // receives sealed chunks; nil drops them
 	Parking   table.Parking
 	Memory    int64 // for heap dumps, in bytes; what is beyond it goes to a temporary file. 0 means swap.DefaultMemory
+	// Unset is called for each column that is not set in a row although it may not be NULL. Tests set it.
+	Unset func(table, column string)
 }
 
 // Store is the state of one conversion: the tables, strings and arg sets that
@@ -80,6 +82,9 @@ func NewStore(o Options) *Store {
 	}
 	s.bounds = table.NewBounds(o.Sink)
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, s.bounds, o.Parking)
+	if o.Unset != nil {
+		s.set.Check(o.Unset)
+	}
 	s.Facts = s.newFacts(None, None)
 	s.Stacks = profile.NewStacks(&s.Tables, s.Strings)
 	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}, first: map[*Machine]*File{}}

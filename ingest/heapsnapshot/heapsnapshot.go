@@ -373,6 +373,7 @@ func (r *reader) write(truncated bool) {
 	}
 	r.dump.AddRoot(0, word("synthetic"))
 	row := store.HeapGraph.Append()
+	store.HeapGraph.TS.Set(row, 0) // the file has no times
 	store.HeapGraph.UPID.Set(row, r.dump.UPID)
 	store.HeapGraph.Truncated.Set(row, truncated)
 	r.dump.Write()

@@ -634,6 +634,7 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	sched.UTID.Set(row, utid)
 	sched.CPU.Set(row, int32(cpu))
 	sched.UCPU.Set(row, p.Machine.CPU(cpu))
+	sched.Priority.Set(row, 0) // which such traces do not have
 }
 
 // metadata handles events that name, label and order processes and threads.

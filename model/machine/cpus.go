@@ -84,11 +84,11 @@ func (m *Machine) storeCPU(cpu int64) {
 	t.CPU.Set(row, int32(cpu))
 	t.MachineID.Set(row, m.ID)
 	d, ok := m.cpus.described[cpu]
+	t.ClusterID.Set(row, d.ClusterID) // 0 where the trace does not say, as in Trace Processor
 	if !ok {
 		return
 	}
 	t.Processor.Set(row, d.Processor)
-	t.ClusterID.Set(row, d.ClusterID)
 	if d.Capacity != table.None {
 		t.Capacity.Set(row, d.Capacity)
 	}

@@ -69,6 +69,7 @@ type column[T int64 | int32 | float64 | bool | StringID] struct {
 	table    *Table
 	position int // index in the table's stored columns
 	nullable bool
+	required bool  // nullable only to find rows without a value
 	base     int64 // row of values[0]
 	values   []T
 	valid    []byte
@@ -84,6 +85,8 @@ type storage interface {
 	has(row int64) bool
 	copyFrom(source storage, to, from int64)
 	weigh()
+	require()
+	complete(v *Vector, rows int) bool
 }
 
 func (c *column[T]) kind() Type {
@@ -186,9 +189,32 @@ func (c *column[T]) Get(row int64) (T, bool) {
 	}
 	if i >= int64(len(values)) {
 		var zero T
-		return zero, false
+		return zero, c.required
 	}
-	return values[i], valid == nil || valid[i>>3]&(1<<(i&7)) != 0
+	return values[i], valid == nil || valid[i>>3]&(1<<(i&7)) != 0 || c.required
+}
+
+// require makes the column keep which rows have a value, if all must have one.
+func (c *column[T]) require() {
+	var zero T
+	_, text := any(zero).(StringID) // whose NULL is a value
+	c.required = !c.nullable && !text
+	c.nullable = c.nullable || c.required
+}
+
+// complete makes the values of a column that require was called for what they are without that, and reports whether each row had one.
+func (c *column[T]) complete(v *Vector, rows int) bool {
+	if !c.required {
+		return true
+	}
+	all := v.Values != nil
+	for row := 0; all && row < rows; row++ {
+		all = v.Valid[row>>3]&(1<<(row&7)) != 0
+	}
+	if v.Valid = nil; v.Values == nil {
+		v.Values = make([]T, rows)
+	}
+	return all
 }
 
 // has reports whether the row has a value.

@@ -30,6 +30,17 @@ func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parkin
 	return s
 }
 
+// Check makes the tables, which have no rows yet, call unset for each chunk with a row that lacks a value in a column that may not
+// be NULL. It is for tests: columns take more memory and time then.
+func (s *Set) Check(unset func(table, column string)) {
+	s.sink.unset = unset
+	for _, t := range s.tables {
+		for _, c := range t.columns {
+			c.require()
+		}
+	}
+}
+
 // weigh makes the text columns count the bytes of their texts from now on.
 func (s *Set) weigh() {
 	for _, t := range s.tables {
@@ -76,7 +87,7 @@ func (s *Set) Rows() map[string]int64 {
 // Detach allows a goroutine of its own to fill a table, with strings from view. The
 // table has its own error, see Table.Err, and its rows cannot be pinned.
 func (s *Set) Detach(t *Table, view func() StringView) {
-	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view, pool: s.sink.pool}
+	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view, pool: s.sink.pool, unset: s.sink.unset}
 }
 
 // BeforeSealing makes the tables call settle before they seal or copy rows that have a SetRef, to get the values that wait.

@@ -57,6 +57,7 @@ type sink struct {
 	pool    *pool
 	parking parking
 	settle  func() // sets the values of SetRefs that wait
+	unset   func(table, column string)
 	err     error
 }
 
@@ -297,6 +298,9 @@ func (t *Table) seal() {
 	if chunk.parked != nil {
 		chunk.parked.file.use()
 	}
+	if t.sink.unset != nil {
+		t.check(chunk)
+	}
 	if chunk.raw != nil {
 		chunk.Strings = chunk.raw.View()
 	} else {
@@ -308,6 +312,21 @@ func (t *Table) seal() {
 	}
 	if err := t.sink.to.Chunk(chunk); err != nil {
 		t.sink.err = err
+	}
+}
+
+// check calls unset for each column that has no value in a row although it may not be NULL.
+func (t *Table) check(c *Chunk) {
+	t.unpark(c)
+	for i, column := range t.columns {
+		if column.complete(&c.vectors[i], c.Rows) {
+			continue
+		}
+		for _, of := range t.schema.Columns {
+			if of.stored == i {
+				t.sink.unset(t.schema.Name, of.Name)
+			}
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ func readWith(t testing.TB, o model.Options, how ingest.Options, files ...File) 
 	how.TempDir = t.TempDir()
 	tables := &Tables{chunks: map[string][]*table.Chunk{}}
 	o.Sink = tables
+	o.Unset = func(table, column string) { t.Errorf("a row of %s has no %s, which may not be NULL", table, column) }
 	store := model.NewStore(o)
 	var first error
 	for _, f := range files {

@@ -41,6 +41,12 @@ func (m *mapsReader) add(ts int64, upid model.UPID, path string) int64 {
 	t.PathTrimmed.Set(row, m.Store.Strings.Intern(strings.TrimSuffix(path, deleted)))
 	t.IsDeleted.Set(row, strings.HasSuffix(path, deleted))
 	t.AggregateCount.Set(row, 1)
+	// What a packet does not have is 0, as in Trace Processor.
+	for _, c := range []*table.Int64{&t.SizeKB, &t.PrivateDirtyKB, &t.SwapKB, &t.StartAddress, &t.ModuleTimestamp, &t.ProtectionFlags,
+		&t.PrivateCleanResidentKB, &t.SharedDirtyResidentKB, &t.SharedCleanResidentKB, &t.LockedKB, &t.ProportionalResidentKB,
+		&t.RSSKB, &t.AnonymousKB, &t.PSSDirtyKB, &t.SwapPSSKB} {
+		c.Set(row, 0)
+	}
 	return row
 }
 

@@ -115,8 +115,9 @@ func (l *layers) layer(snapshot layersID, state *proto.State, s *scene, one *lay
 	}
 	if one.isRelative {
 		t.ZOrderRelativeOf.Set(row, int64(one.above))
-		t.IsMissingZParent.Set(row, one.above > 0 && s.byID[one.above] == nil)
 	}
+	t.IsMissingZParent.Set(row, one.isRelative && one.above > 0 && s.byID[one.above] == nil)
+	t.IsVisible.Set(row, false) // unless it is in sight
 	t.IsHiddenByPolicy.Set(row, one.hidden())
 	l.add(&l.set, state, &oneLayer, one.data, nil)
 	if one.hasID {

@@ -89,16 +89,16 @@ func (r *Reader) table(table role, f *wire.Field) bool {
 	case functionTable:
 		return r.function(message)
 	case stackTable:
-		stack, _ := wire.Find(message, 1)
+		stack, _ := wire.Find(message, stackIndices)
 		d.stacks = append(d.stacks, stack.Bytes())
 	case linkTable:
 		var l link
 		m := wire.Read(message)
 		for m.Next() {
 			switch m.Number {
-			case 1:
+			case linkTrace:
 				l.trace = m.Bytes()
-			case 2:
+			case linkSpan:
 				l.span = m.Bytes()
 			}
 		}
@@ -109,8 +109,8 @@ func (r *Reader) table(table role, f *wire.Field) bool {
 		d.attributes = append(d.attributes, a)
 		return ok
 	case attributeUnits:
-		key, _ := wire.Find(message, 1)
-		unit, _ := wire.Find(message, 2)
+		key, _ := wire.Find(message, unitKey)
+		unit, _ := wire.Find(message, unitUnit)
 		r.unitIndices = append(r.unitIndices, [2]int{int(key.Int32()), int(unit.Int32())})
 	}
 	return true
@@ -204,9 +204,9 @@ func (r *Reader) attribute(message []byte) (a attribute, ok bool) {
 			a.keyIndex = int(fields.Int32())
 		case fields.Number == spans.KeyValueValue && fields.Type == wire.Bytes:
 			a.value = fields.Bytes()
-		case fields.Number == 3 && r.release.zeroIsNone:
+		case fields.Number == attributeUnit && r.release.zeroIsNone:
 			a.unitIndex = int(fields.Int32())
-		case fields.Number == 3:
+		case fields.Number == KeyTextIndex:
 			a.keyIndex = int(fields.Int32())
 		default:
 			r.unreadField("attribute", &fields.Field)
@@ -379,11 +379,11 @@ func (r *Reader) symbols(l *location) (all []profile.Symbol) {
 		of, number := uint64(0), int64(0)
 		for m := wire.Read(message); m.Next(); {
 			switch m.Number {
-			case 1:
+			case lineFunction:
 				of = uint64(uint32(m.Int32()))
-			case 2:
+			case lineNumber:
 				number = m.Int64()
-			case 3:
+			case lineColumn:
 				if m.Int64() != 0 {
 					r.unread("column of a line")
 				}

@@ -140,11 +140,11 @@ func (p *profileReader) field(f *wire.Field) {
 func typeOf(message []byte) (t valueType) {
 	for m := wire.Read(message); m.Next(); {
 		switch m.Number {
-		case 1:
+		case typeKind:
 			t.kind = int(m.Int32())
-		case 2:
+		case typeUnit:
 			t.unit = int(m.Int32())
-		case 3:
+		case typeTemporality:
 			t.cumulative = m.Uint64() == cumulative
 		}
 	}
@@ -428,13 +428,13 @@ func (p *profileReader) oldLabel(message []byte, label func(key model.StringID) 
 	var number int64
 	for m := wire.Read(message); m.Next(); {
 		switch m.Number {
-		case 1:
+		case labelKey:
 			key = int(m.Int32())
-		case 2:
+		case labelText:
 			text = int(m.Int32())
-		case 3:
+		case labelNumber:
 			number = m.Int64()
-		case 4:
+		case labelUnit:
 			unit = int(m.Int32())
 		}
 	}

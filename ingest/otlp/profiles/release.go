@@ -148,6 +148,56 @@ const (
 	containerProfile = 8
 )
 
+// Fields that have the same numbers in all releases.
+const (
+	stackIndices = 1
+
+	linkTrace = 1
+	linkSpan  = 2
+
+	unitKey  = 1
+	unitUnit = 2
+
+	attributeUnit = 3 // of a KeyValueAndUnit
+
+	lineFunction = 1
+	lineNumber   = 2
+	lineColumn   = 3
+
+	typeKind        = 1
+	typeUnit        = 2
+	typeTemporality = 3
+
+	labelKey    = 1
+	labelText   = 2
+	labelNumber = 3
+	labelUnit   = 4
+
+	profileSamples = 2
+)
+
+// Fields whose numbers tell releases apart, with the first version that has them.
+const (
+	texts14 = 10
+
+	indices16    = 3
+	duration16   = 5
+	periodType16 = 6
+	length16     = 2 // of a sample
+
+	id18         = 8
+	dropped18    = 9
+	attributes18 = 12
+	times18      = 5 // of a sample, as those below
+
+	values19     = 2
+	attributes19 = 3
+	link19       = 4
+
+	link110   = 3
+	values110 = 4
+)
+
 // findRelease finds out which release wrote a message by what no other writes, or returns nil if its tables are missing.
 func findRelease(message []byte) *release {
 	dictionary := false
@@ -178,7 +228,7 @@ func findRelease(message []byte) *release {
 	}
 	eachProfile(message, func(profile []byte) bool {
 		for r := wire.Read(profile); r.Next(); {
-			if r.Number == 2 && r.Type == wire.Bytes {
+			if r.Number == profileSamples && r.Type == wire.Bytes {
 				w.sample(r.Bytes())
 			}
 		}
@@ -215,11 +265,11 @@ func withoutDictionary(profile []byte) *release {
 		case r.Type == wire.Fixed64:
 			return container(r.Number == containerStart || r.Number == containerEnd && !samples)
 		case r.Type != wire.Bytes:
-		case r.Number == 2:
+		case r.Number == profileSamples:
 			samples = true
 		case r.Number == containerProfile:
 			inner = true
-		case r.Number == 10:
+		case r.Number == texts14:
 			texts = texts || len(r.Bytes()) == 0
 		}
 	}
@@ -240,14 +290,14 @@ func container(is bool) *release {
 func withDictionary(profile []byte) *release {
 	for r := wire.Read(profile); r.Next(); {
 		switch {
-		case r.Number == 3 && r.Type == wire.Bytes, r.Number == 4 && r.Type == wire.Bytes,
-			r.Number == 5 && r.Type == wire.Varint, r.Number == 6 && r.Type == wire.Bytes, r.Number > 12:
+		case r.Number == indices16 && r.Type == wire.Bytes, r.Number == duration16 && r.Type == wire.Varint,
+			r.Number == periodType16 && r.Type == wire.Bytes, r.Number > attributes18:
 			return version16
-		case r.Number == 8 && r.Type == wire.Bytes, r.Number == 9 && r.Type == wire.Varint, r.Number == 12:
+		case r.Number == id18 && r.Type == wire.Bytes, r.Number == dropped18 && r.Type == wire.Varint, r.Number == attributes18:
 			return version18
-		case r.Number == 2 && r.Type == wire.Bytes:
+		case r.Number == profileSamples && r.Type == wire.Bytes:
 			for s := wire.Read(r.Bytes()); s.Next(); {
-				if s.Number == 2 && s.Type == wire.Varint || s.Number > 5 {
+				if s.Number == length16 && s.Type == wire.Varint || s.Number > times18 {
 					return version16
 				}
 			}
@@ -283,17 +333,17 @@ func (w *samplesWitness) sample(message []byte) {
 	outside := false
 	for r := wire.Read(message); r.Next(); {
 		switch {
-		case r.Number == 3 && r.Type == wire.Bytes, r.Number == 4 && r.Type == wire.Varint:
+		case r.Number == attributes19 && r.Type == wire.Bytes, r.Number == link19 && r.Type == wire.Varint:
 			w.strong = version19
-		case r.Number == 3 && r.Type == wire.Varint, r.Number == 4 && r.Type == wire.Bytes:
+		case r.Number == link110 && r.Type == wire.Varint, r.Number == values110 && r.Type == wire.Bytes:
 			w.strong = version110
-		case r.Number == 2:
+		case r.Number == values19: // or attributes of version 1.10
 			two = 0
 			for v := range r.Varints {
 				two++
 				outside = outside || v >= uint64(w.attributes)
 			}
-		case r.Number == 5:
+		case r.Number == times18:
 			five, times = len(r.Bytes())/8, true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -233,5 +234,22 @@ func TestDamagedProfiles(t *testing.T) {
 			}
 			ingesttest.MayFail(t, damaged)
 		}
+	}
+}
+
+// Samples of older releases may share locations, n of them n locations. Such stacks have a budget, and what is beyond it is counted.
+func TestSharedLocations(t *testing.T) {
+	const n = 6000
+	var samples []string
+	for i := range n {
+		samples = append(samples, fmt.Sprintf(`{"locationsStartIndex":%d,"locationsLength":%d,"value":["1"]}`, i, n-i))
+	}
+	text := `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"timeNanos":"5","sampleType":[{"typeStrindex":1}],"locationIndices":[` +
+		strings.TrimSuffix(strings.Repeat("0,", n), ",") + `],"sample":[` + strings.Join(samples, ",") + `]}]}]}],
+		"dictionary":{"stringTable":["","cpu"],"locationTable":[{"address":"16"}]}}`
+	tables := ingesttest.MustRead(t, "a.json", []byte(text))
+	stats := tables.Rows("stats", "name", "effect")
+	if rows := len(tables.Rows("aggregate_sample", "value")); rows < 700 || !slices.Equal(stats, []string{"otlp_profile_errors|damaged"}) {
+		t.Errorf("%d sums, stats %q", rows, stats)
 	}
 }

@@ -52,7 +52,7 @@ func TestSpansCallTree(t *testing.T) {
 			t.Errorf("the report has no row %q:\n%s", want, rows)
 		}
 	}
-	if want := "76.5 % of the time of all spans is log of store itself: 750 ms."; !strings.Contains(page, want) {
+	if want := "log of store itself took 76.5 % of the time of all spans: 750 ms."; !strings.Contains(page, want) {
 		t.Errorf("at a glance, the page does not say %q", want)
 	}
 	self := map[string]float64{}

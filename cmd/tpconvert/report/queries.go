@@ -9,7 +9,18 @@ const buckets = 2048
 var bounds = fmt.Sprintf("bounds AS MATERIALIZED (SELECT start_ts AS first_ts, end_ts AS last_ts, (end_ts - start_ts) / %d + 1 AS width FROM trace_bounds)", buckets)
 
 const facts = `
-SELECT name, format, bytes, start_ts, end_ts, strftime('%Y-%m-%d %H:%M:%S', start_unix_ns / 1000000000, 'unixepoch') || ' UTC' AS recorded,
+WITH known AS (SELECT name, str_value, int_value FROM metadata),
+jvm AS (SELECT arg_set_id FROM slice WHERE name = 'jdk.JVMInformation' LIMIT 1),
+agent AS (SELECT str_value AS name FROM known WHERE name IN ('cr-user-agent', 'json_metadata.user-agent') AND instr(str_value, 'Chrome/') LIMIT 1)
+SELECT name, format,
+  coalesce((SELECT extract_arg(arg_set_id, 'javaArguments') FROM jvm), (SELECT str_value FROM known WHERE name = 'gecko_meta.product')) AS program,
+  coalesce(
+    (SELECT extract_arg(arg_set_id, 'jvmName') || substr(version, 1, instr(version || ')', ')')) FROM (
+      SELECT arg_set_id, ' ' || substr(extract_arg(arg_set_id, 'jvmVersion'), instr(extract_arg(arg_set_id, 'jvmVersion'), '(')) AS version FROM jvm)),
+    (SELECT replace(substr(rest, 1, instr(rest || ' ', ' ') - 1), '/', ' ') FROM (SELECT substr(name, instr(name, 'Chrome/')) AS rest FROM agent))) AS runtime,
+  (SELECT group_concat(name, ', ') FROM (SELECT iif(count(*) > 1, count(*) || ' ', '') || name AS name FROM gpu WHERE name IS NOT NULL GROUP BY name)) AS gpus,
+  bytes, start_ts, end_ts, (SELECT int_value FROM known WHERE name = 'pprof_duration_nanos') AS recorded_dur,
+  strftime('%Y-%m-%d %H:%M:%S', coalesce(start_unix_ns, (SELECT int_value FROM known WHERE name = 'pprof_time_nanos')) / 1000000000, 'unixepoch') || ' UTC' AS recorded,
   machine_name, concat_ws(' ', sysname, release, arch) AS system, num_cpus, system_ram_bytes,
   concat_ws(' ', android_device_manufacturer, android_build_fingerprint) AS device, android_sdk_version, rank, world_size, sha256, converter_version
 FROM dataset_trace`

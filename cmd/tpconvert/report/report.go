@@ -87,6 +87,7 @@ type Row struct {
 // Cell is a value.
 type Cell struct {
 	Text  string
+	Whole string  // the text, if only its start and its end are shown
 	Link  string  // of the text, or ""
 	Sort  string  // a number, for columns of numbers
 	Share float64 // of the greatest value of the column, in percent; 0 for no bar
@@ -155,9 +156,9 @@ func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
 		title   string
 		figures func(context.Context) ([]Figure, error)
 	}{
-		{"Requests", m.requests}, {"Alerts", m.alerts}, {"Overview", m.overview}, {"CPU", m.cpu},
-		{"Slices", m.slices}, {"Frames and starts", m.specs("frames", "startup")}, {"Waiting", m.specs("binder", "io", "gc")},
-		{"Memory and counters", m.memory}, {"Profile", m.profile}, {"GPU", m.specs("gpu")}, {"Recorded", m.facts}, {lostTitle, m.lost},
+		{"Requests", m.requests}, {"Alerts", m.alerts}, {"Overview", m.overview}, {"GPU", m.specs("gpu")}, {"CPU", m.cpu},
+		{"Frames and starts", m.specs("frames", "startup")}, {"Profile", m.profile}, {"Slices", m.slices}, {"Waiting", m.specs("binder", "io", "gc")},
+		{"Memory and counters", m.memory}, {"Recorded", m.facts}, {lostTitle, m.lost},
 	} {
 		figures, err := part.figures(ctx)
 		if err != nil {
@@ -205,6 +206,7 @@ type query struct {
 	bar        string            // column with bars
 	also       string            // rows with the greatest values in this column are shown, too
 	limit      int
+	asIs       bool // columns keep their order
 }
 
 // unit returns the unit of a column.
@@ -301,7 +303,37 @@ func (m *maker) table(ctx context.Context, q query) (Figure, error) {
 		}
 		t.Columns = append(t.Columns, column)
 	}
+	if !q.asIs {
+		t.numbersFirst()
+	}
 	return Figure{Title: q.title, SQL: strings.TrimSpace(q.sql), Table: t}, nil
+}
+
+// numbersFirst puts the columns of texts, which differ in length, behind those of numbers.
+func (t *Table) numbersFirst() {
+	order := make([]int, len(t.Columns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case t.Columns[a].Number == t.Columns[b].Number:
+			return 0
+		case t.Columns[a].Number:
+			return -1
+		}
+		return 1
+	})
+	columns := slices.Clone(t.Columns)
+	for to, from := range order {
+		t.Columns[to] = columns[from]
+	}
+	for _, row := range t.Rows {
+		cells := slices.Clone(row.Cells)
+		for to, from := range order {
+			row.Cells[to] = cells[from]
+		}
+	}
 }
 
 // instant reports whether all durations of a row are 0.
@@ -340,7 +372,7 @@ func (t *Table) dropEmpty() {
 func (m *maker) cell(v any, unit string) Cell {
 	n := session.Float(v)
 	if math.IsNaN(n) {
-		return Cell{Text: m.text(v)}
+		return elided(m.text(v))
 	}
 	c := Cell{Sort: fmt.Sprint(v)}
 	i, isInteger := v.(int64)
@@ -359,6 +391,18 @@ func (m *maker) cell(v any, unit string) Cell {
 		c.Text = count.Quantity(n, unit)
 	}
 	return c
+}
+
+// maxName is the length of names, in characters.
+const maxName = 80
+
+// elided leaves out the middle of a long text: its end tells overloads and templates apart.
+func elided(text string) Cell {
+	all := []rune(text)
+	if len(all) <= maxName {
+		return Cell{Text: text}
+	}
+	return Cell{Text: string(all[:maxName/2-1]) + "…" + string(all[len(all)-maxName/2:]), Whole: text}
 }
 
 // tables runs queries.

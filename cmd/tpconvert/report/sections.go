@@ -25,24 +25,21 @@ func (m *maker) lost(ctx context.Context) ([]Figure, error) {
 
 // facts turns the only row, with what is known of the trace, on its side.
 func (m *maker) facts(ctx context.Context) ([]Figure, error) {
-	f, err := m.table(ctx, query{sql: facts, units: map[string]string{"start_ts": "id", "end_ts": "id", "android_sdk_version": "id"}})
+	f, err := m.table(ctx, query{sql: facts, asIs: true, units: map[string]string{"start_ts": "id", "end_ts": "id", "android_sdk_version": "id"}})
 	if err != nil || len(f.Table.Rows) == 0 {
 		return nil, err
 	}
 	known := func(name string) string {
 		i := slices.IndexFunc(f.Table.Columns, func(c Column) bool { return c.Name == name })
-		return f.Table.Rows[0].Cells[i].Text
+		return cmp.Or(f.Table.Rows[0].Cells[i].Whole, f.Table.Rows[0].Cells[i].Text)
 	}
 	m.page.Title = cmp.Or(known("name"), m.page.Title)
-	m.page.Summary = known("format") + ", " + known("bytes")
+	dur := known("recorded dur")
 	if m.page.data.Dur > 1 { // a profile may have no times, and a dump only one
-		m.page.Summary += ", " + count.Quantity(float64(m.page.data.Dur), "ns")
+		dur = count.Quantity(float64(m.page.data.Dur), "ns")
 	}
-	for _, name := range []string{"machine name", "device", "system"} {
-		if text := known(name); text != "" {
-			m.page.Summary += ", " + text
-		}
-	}
+	summary := []string{known("program"), known("runtime"), known("device"), known("gpus"), dur, known("format"), known("bytes"), known("machine name"), known("system")}
+	m.page.Summary = strings.Join(slices.DeleteFunc(summary, func(text string) bool { return text == "" }), ", ")
 	if recorded, ok := strings.CutSuffix(known("recorded"), " UTC"); ok {
 		m.page.When = strings.Replace(recorded, " ", "T", 1) + "Z"
 	}
@@ -53,6 +50,9 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 			continue
 		}
 		cell.Sort = ""
+		if cell.Whole != "" {
+			cell.Text = cell.Whole
+		}
 		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: c.Name}, cell}})
 	}
 	t.Total = len(t.Rows)
@@ -343,7 +343,7 @@ func (m *maker) functions(p *stacks.Profile) *Table {
 	t := &Table{Columns: []Column{{"self", true}, {"self %", true}, {"total", true}, {"total %", true}, {Name: "function"}, {Name: "process"}}, Total: len(all)}
 	for _, f := range all[:min(len(all), 20)] {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{m.cell(f.Self, unitOf(p)), percent(f.Self, p.Total), m.cell(f.Total, unitOf(p)), percent(f.Total, p.Total),
-			{Text: m.text(f.Name)}, {Text: m.text(f.Process)}}})
+			elided(m.text(f.Name)), elided(m.text(f.Process))}})
 	}
 	return t
 }

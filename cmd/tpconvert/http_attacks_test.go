@@ -36,7 +36,7 @@ var httpServers = map[string]func(t *testing.T, dir string) httpServer{
 			strconv.Itoa(len(ping))+"\r\n\r\n"+ping, dir, "--json", "mcp", "--http", "127.0.0.1:0", "a.json")
 	},
 	"flamegraph": func(t *testing.T, dir string) httpServer {
-		return startHTTP(t, "GET /ui/ HTTP/1.1\r\nHost: localhost\r\n\r\n", dir, "--json", "flamegraph", "--no-browser", "--http", "127.0.0.1:0", "a.folded")
+		return startHTTP(t, "GET /ui/flamegraph HTTP/1.1\r\nHost: localhost\r\n\r\n", dir, "--json", "flamegraph", "--no-browser", "--http", "127.0.0.1:0", "a.folded")
 	},
 }
 

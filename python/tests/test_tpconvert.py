@@ -48,10 +48,37 @@ def test_one_trace(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert "thread_track" in data.tables()
         with pytest.raises(KeyError, match="no table frame"):
             data.table("frame")
-    with pytest.raises(tpconvert.Error, match="exists") as failed:
+        with pytest.raises(KeyError, match=r"no table slicee: did you mean slice\?"):
+            data.table("slicee")
+    with pytest.raises(tpconvert.Error, match=r"exists; force=True replaces it") as failed:
         tpconvert.convert(trace, out)
     assert failed.value.code == 1
     tpconvert.convert(trace, out, force=True, options=["--tables", "slice"]).close()
+
+
+def test_notebook(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """A notebook shows a dataset and a table by themselves."""
+    data = tpconvert.convert(trace, tmp_path / "out")
+    shown = data._repr_html_()
+    assert "10,000 to 15,000 ns" in shown and re.search(r">2</td><td[^>]*>slice<", shown)
+    shown = data.table("slice")._repr_html_()
+    assert "work" in shown and "2 rows of slice" in shown
+
+
+def test_pandas_keeps_numbers(trace: pathlib.Path) -> None:
+    """DuckDB's own data frames make floats of integers beside NULL, and so change times in ns."""
+    large = 2**53 + 1
+    rows = tpconvert.open(trace).sql(f"""
+        SELECT * FROM (VALUES ({large}::BIGINT, 1::INTEGER, TRUE, 'a', 1.5::DOUBLE, {large}::BIGINT, [1], TIMESTAMP '2026-01-01'),
+                              (NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL)) t(whole, small, truth, text, real, entire, items, moment)""")
+    frame = rows.df()
+    assert [str(t) for t in frame.dtypes[["whole", "small", "truth", "real", "entire"]]] == ["Int64", "Int32", "boolean", "float64", "Int64"]
+    assert frame["whole"][0] == large == frame["entire"][0] and frame.iloc[1].isna().to_list() == [True] * 5 + [False, True, True]
+    assert str(frame["moment"].dtype).startswith("datetime64") and frame["text"][0] == "a" and list(frame["items"][0]) == [1]
+    with tpconvert.open(TESTDATA / "java.jfr.gz") as data:
+        expected = [row[0] for row in data.sql("SELECT start_ts FROM thread ORDER BY utid").fetchall()]
+        found = data.sql("SELECT start_ts FROM thread ORDER BY utid").df()["start_ts"]
+        assert any(expected) and [None if value is pandas.NA else value for value in found] == expected
 
 
 def test_functions(trace: pathlib.Path) -> None:
@@ -257,15 +284,18 @@ def test_documented(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_readme(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs the examples of README.md that read datasets, of one trace and then of many; each has rows."""
-    page = (TESTDATA.parent / "README.md").read_text()
-    section = page[page.index("\n## Read\n"):page.index("\n## Use from Go\n")]
+    """Runs the examples that read datasets, of one trace in README.md and then of many in docs/commands.md; each has rows."""
+    readme, commands = ((TESTDATA.parent / name).read_text() for name in ("README.md", "docs/commands.md"))
+    section = readme[readme.index("\n## Get tables\n"):readme.index("\n## Install\n")]
+    section += commands[commands.index("\n## Many traces\n"):commands.index("\n## One timeline\n")]
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"glob": glob, "pandas": pandas, "polars": polars, "pyarrow": pyarrow}
     tpconvert.convert(TESTDATA / "chromium.json.gz", "out").close()
     run = 0
     for example in re.findall(r"(?:^    .+\n)+", section, re.MULTILINE):
         code = textwrap.dedent(example)
+        if code.startswith(("tpconvert ", "uvx ")):
+            continue
         if "trace_id" in code and not pathlib.Path("out/_tpconvert").exists():
             shutil.rmtree("out")
             tpconvert.convert([TESTDATA / "chromium.json.gz", TESTDATA / "devtools.json.gz"], "out").close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import html
+import json
 import os
 import pathlib
 import shutil
@@ -37,7 +39,13 @@ def convert(
     """
     traces = [trace] if isinstance(trace, (str, os.PathLike)) else list(trace)
     flags = [f"--{name}" for name, on in {"force": force, "append": append, "merge": merge}.items() if on]
-    _command.convert([*flags, *options, "--", *traces, out], stacklevel=2)
+    try:
+        _command.convert([*flags, *options, "--", *traces, out], stacklevel=2)
+    except Error as error:
+        message = str(error)
+        for name in "force", "append", "merge":
+            message = message.replace(f"--{name}", f"{name}=True")
+        raise Error(message, error.code) from None
     return open(out)
 
 
@@ -70,7 +78,7 @@ class Dataset:
 
     def sql(self, query: str, params: Sequence[Any] | None = None) -> Relation:
         """The rows of a query in DuckDB's SQL, as a relation: .df() is a DataFrame of pandas,
-        .pl() of Polars, .to_arrow_table() an Arrow table, .fetchall() a list of tuples.
+        whose integers and truths stay what they are beside NULL, .pl() of Polars, .to_arrow_table() an Arrow table, .fetchall() a list of tuples.
 
         The functions and macros of Trace Processor, such as extract_arg, are there if
         has_functions is true.
@@ -86,8 +94,9 @@ class Dataset:
 
     def table(self, name: str) -> Table:
         """A table, such as slice or thread. Raises KeyError if the dataset does not have it."""
-        if name not in self.tables():
-            raise KeyError(f"{self.path} has no table {name}")
+        if name not in (tables := self.tables()):
+            near = difflib.get_close_matches(name, tables, 1)
+            raise KeyError(f"{self.path} has no table {name}" + (f": did you mean {near[0]}?" if near else ""))
         return Table(self, name)
 
     def tables(self) -> list[str]:
@@ -139,6 +148,26 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<tpconvert dataset {self.path}>"
 
+    def _repr_html_(self) -> str:
+        traces = self._manifests()
+        rows: dict[str, int] = {}
+        for trace in traces:
+            for table in trace["tables"]:
+                rows[table["name"]] = rows.get(table["name"], 0) + table["rows"]
+        cells = "".join(f"<tr><td style='text-align: right'>{n:,}</td><td style='text-align: left'>{name}</td></tr>"
+                        for name, n in sorted(rows.items(), key=lambda item: (-item[1], item[0])) if n)
+        about = [html.escape(str(self.path))]
+        if len(traces) > 1:
+            about.append(f"{len(traces):,} traces")
+        elif traces and traces[0].get("end_ts", 0) > traces[0].get("start_ts", 0):
+            about.append(f"{traces[0]['start_ts']:,} to {traces[0]['end_ts']:,} ns")
+        return f"<p>{', '.join(about)}</p><table><tr><th>rows</th><th style='text-align: left'>table</th></tr>{cells}</table>"
+
+    def _manifests(self) -> list[dict[str, Any]]:
+        """What the dataset says of its traces. A DuckDB file says nothing."""
+        files = [self._source / MANIFEST] if (self._source / MANIFEST).is_file() else sorted(self._source.glob(f"trace_id=*/{MANIFEST}"))
+        return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
 
 class Report:
     """A page that needs neither a server nor a network."""
@@ -162,6 +191,25 @@ class Relation:
 
     def __init__(self, dataset: Dataset, relation: duckdb.DuckDBPyRelation) -> None:
         self.dataset, self.relation = dataset, relation
+
+    def df(self) -> Any:
+        """The rows as a pandas.DataFrame. DuckDB's own makes floats of integers beside NULL, which
+        changes times in ns; here they are Int64, Int32 and so on, and truths are boolean."""
+        import numpy
+        import pandas
+
+        frame = {}
+        kinds = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        for name, values in self.relation.fetchnumpy().items():
+            mask = numpy.ma.getmaskarray(values) if isinstance(values, numpy.ma.MaskedArray) else numpy.zeros(len(values), bool)
+            data = numpy.ma.getdata(values)
+            if data.dtype.kind in "iu" and "INT" in kinds.get(name, ""):
+                frame[name] = pandas.arrays.IntegerArray(data, mask)
+            elif data.dtype.kind == "b":
+                frame[name] = pandas.arrays.BooleanArray(data, mask)
+            else:
+                frame[name] = pandas.Series(data).mask(mask) if mask.any() else values
+        return pandas.DataFrame(frame)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.relation, name)
@@ -215,6 +263,10 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<table {self.name} of {self.dataset.path}>"
+
+    def _repr_html_(self) -> str:
+        first = self.relation.limit(10).df()._repr_html_()
+        return f"{first}<p>{len(self):,} rows of {html.escape(self.name)}</p>"
 
 
 def _dataset(path: pathlib.Path, temporary: pathlib.Path) -> pathlib.Path:

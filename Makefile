@@ -27,7 +27,7 @@ BUILD        = GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) $(KIND) bi
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test nightly quick unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick check unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Tests need not compile again what they have compiled.
 test nightly quick smoke conformance clients faults growth: BUILD = $(GO) build -o bin/tpconvert ./cmd/tpconvert
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
@@ -49,6 +49,9 @@ test: lint unit race smoke conformance ## all checks of a change
 nightly: cross coverage race-all fuzz clients parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
+
+check: ## what differs from BASE: format, vet, tests of changed packages and of those that import them
+	GO=$(GO) .ci/check
 
 # Linters allocate much, and collecting it took two fifths of their time.
 lint fleet-lint: export GOGC := 400

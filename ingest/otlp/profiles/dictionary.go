@@ -23,8 +23,6 @@ type dictionary struct {
 	attributes []attribute
 	units      map[model.StringID]model.StringID // by the key of an attribute
 	stacks     [][]byte                          // packed indices of locations, the innermost first
-
-	unnamed map[model.StringID]profile.MappingID // for locations without a mapping, by their kind of frame
 }
 
 type mapping struct {

@@ -226,9 +226,11 @@ HOST         = linux-$(shell $(GO) env GOHOSTARCH)
 dist: $(addprefix dist-,$(BUILDS)) ## bin/release: wheels, archives, deb, rpm, formula, lists of modules, checksums
 	GO=$(GO) .ci/dist/package $(BUILDS)
 
-dist-test: export PGO := off
-dist-test: dist-$(HOST)-full dist-$(HOST)-pure ## packages for this machine, installed as a stranger would: a wheel, the static binary, the image, a deb
+wheel: dist-$(HOST)-full dist-$(HOST)-pure ## the wheel and the other packages of this machine, in bin/release
 	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure
+
+dist-test: export PGO := off
+dist-test: wheel ## packages for this machine, installed as a stranger would: a wheel, the static binary, the image, a deb
 	.ci/dist/test wheel pure image deb
 
 wine: ## the Windows build under Wine

@@ -109,7 +109,7 @@ func TestOpenStates(t *testing.T) {
 		}
 	}
 	rows := shownRows(page)
-	for _, want := range []string{"other 100 ms", "0 101 ms"} { // by thread, by core
+	for _, want := range []string{"100 ms other", "0 101 ms"} { // by thread, by core
 		if !strings.Contains(rows, want+"\n") {
 			t.Errorf("the report has no row %q:\n%s", want, rows)
 		}

@@ -200,6 +200,7 @@ type begins struct {
 	threads map[thread]*threadBegins // for events other than complete ones
 	last    *threadBegins            // the one looked up last
 	of      thread
+	latest  int64  // time of a B
 	x       thread // of the last complete event
 	xTS     int64
 	xDur    int64
@@ -234,7 +235,7 @@ func (b *begins) place(ts int64, e *event) {
 	switch e.phase {
 	case 'X':
 		b.complete, b.x, b.xTS, b.xDur = true, t, ts, e.dur
-		if len(b.threads) != 0 {
+		if ts <= b.latest { // or no B can have its time
 			on := b.on(t)
 			e.late = ts == on.ts && on.open > 0
 		}
@@ -248,6 +249,7 @@ func (b *begins) place(ts int64, e *event) {
 		}
 		if e.phase == 'B' {
 			on.open++
+			b.latest = max(b.latest, ts)
 		}
 	case 'E':
 		on := b.on(t)

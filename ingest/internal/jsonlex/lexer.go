@@ -467,7 +467,7 @@ func (l *Lexer) Members(f func(key []byte, v Value)) error {
 // EachMember calls f with the key of each member of the object in the buffer. The position is then at the member's value, and f
 // must move past it. The key is valid until f reads on.
 func (l *Lexer) EachMember(f func(key []byte) error) error {
-	if l.Buf[l.Pos] != '{' {
+	if l.Pos >= len(l.Buf) || l.Buf[l.Pos] != '{' {
 		return l.Fail("expected an object")
 	}
 	return l.each('}', func() error {
@@ -492,7 +492,7 @@ func (l *Lexer) Elements(f func(v Value)) error {
 
 // EachElement calls f at each element of the array in the buffer. f must move past it.
 func (l *Lexer) EachElement(f func() error) error {
-	if l.Buf[l.Pos] != '[' {
+	if l.Pos >= len(l.Buf) || l.Buf[l.Pos] != '[' {
 		return l.Fail("expected an array")
 	}
 	return l.each(']', f)

@@ -32,6 +32,19 @@ LEFT JOIN first_flow AS f ON f.slice_in = w.id
 LEFT JOIN slice AS c ON c.id = coalesce(k.id, f.slice_out)
 ORDER BY w.ts, w.id;
 
+-- How much work of all kinds, computation and communication a device does at once, for dur from ts on.
+CREATE PERFETTO VIEW _gpu_sweep AS
+WITH edge AS (
+    SELECT device, ts, 1 AS runs, kind = 'computation' AS computes, kind = 'communication' AS communicates FROM gpu_kernel
+    UNION ALL
+    SELECT device, ts + dur, -1, -(kind = 'computation'), -(kind = 'communication') FROM gpu_kernel),
+moment AS (
+    SELECT device, ts, lead(ts) OVER moments - ts AS dur, sum(runs) OVER moments AS running, sum(computes) OVER moments AS computing,
+           sum(communicates) OVER moments AS communicating
+    FROM edge
+    WINDOW moments AS (PARTITION BY device ORDER BY ts ROWS UNBOUNDED PRECEDING))
+SELECT * FROM moment WHERE dur > 0;
+
 -- What the trace of a rank knows of gpu_arrival.
 CREATE PERFETTO TABLE gpu_arrival AS
 WITH step AS MATERIALIZED (

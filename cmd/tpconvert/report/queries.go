@@ -15,8 +15,7 @@ agent AS (SELECT str_value AS name FROM known WHERE name IN ('cr-user-agent', 'j
 SELECT name, format,
   coalesce((SELECT extract_arg(arg_set_id, 'javaArguments') FROM jvm), (SELECT str_value FROM known WHERE name = 'gecko_meta.product')) AS program,
   coalesce(
-    (SELECT extract_arg(arg_set_id, 'jvmName') || substr(version, 1, instr(version || ')', ')')) FROM (
-      SELECT arg_set_id, ' ' || substr(extract_arg(arg_set_id, 'jvmVersion'), instr(extract_arg(arg_set_id, 'jvmVersion'), '(')) AS version FROM jvm)),
+    (SELECT substr(version, 1, instr(version, ')')) FROM (SELECT extract_arg(arg_set_id, 'jvmVersion') AS version FROM jvm)),
     (SELECT replace(substr(rest, 1, instr(rest || ' ', ' ') - 1), '/', ' ') FROM (SELECT substr(name, instr(name, 'Chrome/')) AS rest FROM agent))) AS runtime,
   (SELECT group_concat(name, ', ') FROM (SELECT iif(count(*) > 1, count(*) || ' ', '') || name AS name FROM gpu WHERE name IS NOT NULL GROUP BY name)) AS gpus,
   bytes, start_ts, end_ts, (SELECT int_value FROM known WHERE name = 'pprof_duration_nanos') AS recorded_dur,

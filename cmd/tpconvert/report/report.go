@@ -311,29 +311,27 @@ func (m *maker) table(ctx context.Context, q query) (Figure, error) {
 
 // numbersFirst puts the columns of texts, which differ in length, behind those of numbers.
 func (t *Table) numbersFirst() {
-	order := make([]int, len(t.Columns))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case t.Columns[a].Number == t.Columns[b].Number:
-			return 0
-		case t.Columns[a].Number:
-			return -1
-		}
-		return 1
-	})
-	columns := slices.Clone(t.Columns)
-	for to, from := range order {
-		t.Columns[to] = columns[from]
-	}
-	for _, row := range t.Rows {
-		cells := slices.Clone(row.Cells)
-		for to, from := range order {
-			row.Cells[to] = cells[from]
+	var order []int
+	for _, number := range []bool{true, false} {
+		for i, c := range t.Columns {
+			if c.Number == number {
+				order = append(order, i)
+			}
 		}
 	}
+	t.Columns = ordered(t.Columns, order)
+	for i := range t.Rows {
+		t.Rows[i].Cells = ordered(t.Rows[i].Cells, order)
+	}
+}
+
+// ordered returns the elements at the places in order.
+func ordered[T any](all []T, order []int) []T {
+	to := make([]T, len(order))
+	for i, from := range order {
+		to[i] = all[from]
+	}
+	return to
 }
 
 // instant reports whether all durations of a row are 0.

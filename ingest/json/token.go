@@ -168,7 +168,8 @@ func (e *event) decode(b []byte) {
 }
 
 // tie orders events with equal timestamps: ends of slices that began before, ends of flows at the next slice, complete events
-// from long to short, then the rest in the order of the file, complete events inside of a B among them, and at last the flow events that belong to one of these slices.
+// from long to short, then the rest in the order of the file, complete events inside of a B among them, and at last the flow
+// events that belong to one of these slices.
 func tie(token []byte) int64 {
 	flags := binary.LittleEndian.Uint16(token[1:])
 	switch token[0] {
@@ -200,7 +201,7 @@ type begins struct {
 	threads map[thread]*threadBegins // for events other than complete ones
 	last    *threadBegins            // the one looked up last
 	of      thread
-	latest  int64  // time of a B
+	latest  int64  // time of any B
 	x       thread // of the last complete event
 	xTS     int64
 	xDur    int64
@@ -228,8 +229,9 @@ func (b *begins) on(t thread) *threadBegins {
 }
 
 // place sets whether an event keeps its place among those of its time. An E does that ends a B of its time, which makes a slice of
-// length 0, and a complete event between a B of its time and the E, which is inside of that slice. In files without complete events all do, because there nothing comes too late. An f that ends at the next slice
-// does if a slice has just begun. A flow event after a complete event of its time gets its duration, to tell that slice from others.
+// length 0, and a complete event between a B of its time and the E, which is inside of that slice. In files without complete
+// events all do, because there nothing comes too late. An f that ends at the next slice does if a slice has just begun. A flow
+// event after a complete event of its time gets its duration, to tell that slice from others.
 func (b *begins) place(ts int64, e *event) {
 	t := thread{e.pid, e.tid}
 	switch e.phase {

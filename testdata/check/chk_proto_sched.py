@@ -7,21 +7,10 @@ Traces whose ftrace clock is not the boot clock are left out.
 import bisect, collections, duckdb, os, sys, zlib
 
 import protobuf
-from protobuf import fields, varint
+from protobuf import fields, packed, signed, varint
 
 path, dataset = sys.argv[1:3]
 data = protobuf.read(path)
-def signed(n):
-    n &= (1 << 64) - 1
-    return n - (1 << 64) if n >> 63 else n
-def packed(v):
-    if isinstance(v, int):
-        return [v]
-    out, i = [], 0
-    while i < len(v):
-        n, i = varint(v, i)
-        out.append(n)
-    return out
 def packets(b):
     for f, v in fields(b):
         if f == 1:

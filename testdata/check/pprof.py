@@ -10,23 +10,7 @@ import collections, os, sys
 
 import duckdb
 
-from protobuf import fields, read, varint
-
-
-def signed(n):
-    return n - (1 << 64) if n >> 63 else n
-
-
-def numbers(v):
-    """A repeated integer: one value, or many that are packed."""
-    if isinstance(v, int):
-        return [v]
-    out, i = [], 0
-    while i < len(v):
-        n, i = varint(v, i)
-        out.append(n)
-    return out
-
+from protobuf import fields, packed, read, signed
 
 profile, dataset = sys.argv[1:3]
 strings, types, samples, locations, functions = [], [], [], {}, {}
@@ -37,9 +21,9 @@ for f, v in fields(read(profile)):
         stack, values = [], []
         for a, c in fields(v):
             if a == 1:
-                stack += numbers(c)
+                stack += packed(c)
             elif a == 2:
-                values += map(signed, numbers(c))
+                values += map(signed, packed(c))
         samples.append((stack, values))
     elif f == 4:
         location = dict(fields(v))

@@ -19,6 +19,23 @@ def varint(b, i):
             return n, i
 
 
+def signed(n):
+    """A number with its sign, of 64 bits."""
+    n &= (1 << 64) - 1
+    return n - (1 << 64) if n >> 63 else n
+
+
+def packed(v):
+    """The numbers of a repeated field: one, or many in bytes."""
+    if isinstance(v, int):
+        return [v]
+    out, i = [], 0
+    while i < len(v):
+        n, i = varint(v, i)
+        out.append(n)
+    return out
+
+
 def fields(b):
     """The numbers and values of a message's fields: bytes, or a number without its sign. A field that is cut off ends it."""
     i = 0

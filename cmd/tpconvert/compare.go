@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
+	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -207,7 +208,11 @@ func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
 	if forPeople {
 		columns = nil
 		for _, name := range compare.Shown {
-			columns = append(columns, session.Column{Name: name, Kind: session.Text})
+			kind := session.Text
+			if compare.ShowsNumber(name) {
+				kind = session.Real
+			}
+			columns = append(columns, session.Column{Name: name, Kind: kind})
 		}
 		rows = rows[:min(len(rows), max(o.limit, 0))]
 	}
@@ -249,8 +254,7 @@ func (o *compareOptions) check(c *compare.Condition, r *compare.Result) error {
 		}
 		if holds {
 			if failed.n++; failed.n == 1 {
-				texts := row.Texts()
-				failed.first = fmt.Sprintf("%s %s: %s before, %s after", texts[0], texts[1], texts[4], texts[5])
+				failed.first = fmt.Sprintf("%s %s: %s before, %s after", row.Kind, row.Name, count.Quantity(row.Before, row.Unit), count.Quantity(row.After, row.Unit))
 			}
 		}
 	}

@@ -213,13 +213,13 @@ func TestCompareCommand(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"a.json b.json", exitDone, "slice  part", ""},
+		{"a.json b.json", exitDone, "slice  self     part", ""},
 		{"a.json b.json", exitDone, "+2 µs  +100.0 %", ""},
 		{"one b.json", exitDone, "+2 µs  +100.0 %", ""},
 		{"many b.json", exitDone, "2 traces before, 1 after: a test for noise needs several on both sides", ""},
 		{"traces -- a.json b.json", exitDone, "2 traces before, 2 after; values are medians", ""},
 		{"traces -- a.json b.json", exitDone, "with so few traces no p can be below 1:", ""},
-		{"--format markdown a.json b.json", exitDone, "| slice | part |", ""},
+		{"--format markdown a.json b.json", exitDone, "| slice | self | part |", ""},
 		{"--fail-if slice.total>1.5 a.json b.json", exitAlert, "part", "slice.total>1.5 is true of slice part: 2 µs before, 4 µs after"},
 		{"--fail-if slice.total>3 a.json b.json", exitDone, "part", ""},
 		{"--fail-if gpu.total>3 a.json b.json", exitDone, "part", "warn: --fail-if: nothing of the kind gpu was compared"},
@@ -229,7 +229,7 @@ func TestCompareCommand(t *testing.T) {
 		{"--by cpu a.json b.json", exitUsage, "", "want thread or process"},
 		{"--kinds x a.json b.json", exitUsage, "", "want some of slice, gpu"},
 		{"--group x a.json b.json", exitUsage, "", "NAME=REGEXP"},
-		{"--metrics slices a.json b.json", exitDone, "metric  slices part total_dur", ""},
+		{"--metrics slices a.json b.json", exitDone, "metric  mean     slices part total_dur", ""},
 		{"a.json", exitUsage, "", "want BEFORE"},
 		{"a.json b.json a.json", exitUsage, "", "want BEFORE"},
 		{"a.json -- ", exitUsage, "", "want BEFORE"},

@@ -143,7 +143,7 @@ func TestMCP(t *testing.T) {
 	}
 	recordings := filepath.ToSlash(filepath.Join("..", "cmd", "tpconvert", "compare", "testdata", "slices"))
 	a.wants("compare", asJSON(map[string]any{"before": []string{recordings + "/before"}, "after": []string{recordings + "/after"}, "kinds": []string{"slice"}}),
-		`(?s)^kind\tname.*?\nslice\tchecksum\t\tself\t143.7 ms\t251.3 ms\t.*10 traces before, 10 after`)
+		`(?s)^before\tafter.*?\n143.7 ms\t251.3 ms\t.*\tslice\tself\tchecksum\t.*10 traces before, 10 after`)
 	a.fails("compare", `{"before": [], "after": []}`, `at least one`)
 	a.fails("compare", `{"before": ["app.ftrace"], "after": ["app.ftrace"], "kinds": ["x"]}`, `want some of slice`)
 	a.fails("query", `{"sql": "SELECT 1"}`, `name the trace`) // several are open

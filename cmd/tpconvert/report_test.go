@@ -100,7 +100,7 @@ func TestReportHasRows(t *testing.T) {
 	dir := t.TempDir()
 	tpconvert(t, dir, "-q", recorded(t, "chromium.json.gz"), "out").expect(t, exitDone, "")
 	page := reported(t, dir, "out")
-	rows := "\n" + strings.Join(rowsOfPage(page), "\n")
+	rows := strings.Join(rowsOfPage(page), "\n") + "\n"
 	for _, want := range []string{
 		"\n20|1.525 s|80 ms|100 ms|100 ms|AnimationFrame\n", "\n128.3 ms|940.6 ms|BrowserMainRunnerImpl::Initialize|CrBrowserMain|", // dur, ts
 		"\nformat|gzip/json\n", "\n430|373.9 ms|CrRendererMain|", // slices of the thread, time in them
@@ -272,10 +272,10 @@ func TestReportCompares(t *testing.T) {
 		sides[i] = filepath.Join(side, filepath.Base(files[0]))
 	}
 	page := reported(t, dir, append([]string{"--compare"}, sides...)...)
-	rows := "\n" + strings.Join(rowsOfPage(page), "\n")
+	rows := strings.Join(rowsOfPage(page), "\n") + "\n"
 	compared := compared(t, dir, sides...)
 	for _, want := range compared {
-		if !strings.Contains(rows, "\n"+want["name"]+"||") { // and a picture
+		if !strings.Contains(rows, "|"+want["name"]+"\n") {
 			t.Errorf("no row has %s: %s", want["name"], rows)
 		}
 	}

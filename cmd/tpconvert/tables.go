@@ -20,9 +20,9 @@ func newTablesCommand(ui *console.UI) *cobra.Command {
 		Use:   "tables [TABLE...]",
 		Short: "Describe the tables of a dataset, their columns, and the views and functions of SQL",
 		Long: `Describe the tables of a dataset, and the type and meaning of their columns. A
-type with a question mark can be NULL. Tables that are not filled yet are only
-described if they are named, or with --planned. After the tables come the views
-and functions that query and register add.`,
+type with a question mark can be NULL. Without TABLE, each table has a line, and
+after the tables come the views and functions that query and register add. Tables
+that are not filled yet are only listed with --planned.`,
 		Example: `  tpconvert tables slice thread
   tpconvert tables --json | jq -r .name`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -37,14 +37,17 @@ and functions that query and register add.`,
 			}
 			printer := ui.Printer(cmd)
 			for _, d := range all {
-				if len(args) == 0 && (planned || !d.Planned) || slices.Contains(args, d.Name) {
+				switch {
+				case slices.Contains(args, d.Name):
 					printer.Result(d)
+				case len(args) == 0 && (planned || !d.Planned):
+					printer.Result(listed{d})
 				}
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&planned, "planned", false, "also describe tables that are not filled yet")
+	cmd.Flags().BoolVar(&planned, "planned", false, "also list tables that are not filled yet")
 	return cmd
 }
 
@@ -127,6 +130,24 @@ func (d description) Text(w io.Writer) {
 		fmt.Fprintf(w, "    %-26s %-8s  %s\n", c.Name, kind, c.Doc)
 	}
 	fmt.Fprintln(w)
+}
+
+// mostDoc are the characters of a description in a list.
+const mostDoc = 82
+
+// listed is a description of which people see a line.
+type listed struct{ description }
+
+func (d listed) Text(w io.Writer) {
+	name := d.Name
+	if d.Kind != "table" {
+		name += ", a " + d.Kind
+	}
+	doc, _, _ := strings.Cut(strings.TrimSuffix(d.Doc, "."), ". ")
+	if all := []rune(doc); len(all) > mostDoc {
+		doc = string(all[:mostDoc-1]) + "…"
+	}
+	fmt.Fprintf(w, "%-37s %s\n", name, doc)
 }
 
 // tableCompletions lists the tables that can have a file, except those already given.

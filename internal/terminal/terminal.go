@@ -51,3 +51,12 @@ func Printable(text string) string {
 
 // Controls reports whether a character controls a terminal, or the direction of text.
 func Controls(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// Elided leaves out the middle of a text of more than width characters: its end tells overloads and templates apart.
+func Elided(text string, width int) string {
+	all := []rune(text)
+	if len(all) <= width {
+		return text
+	}
+	return string(all[:width/2]) + "…" + string(all[len(all)-(width-1)/2:])
+}

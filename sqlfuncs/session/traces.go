@@ -14,7 +14,8 @@ import (
 
 // Traces are the traces of a dataset of many, or of packed tables.
 type Traces struct {
-	IDs []string
+	IDs   []string
+	Ranks map[string]int64 // of the traces of a job by id, all of them or none
 
 	names  map[string]string // of the trace files by id; empty for packed tables
 	folder string
@@ -42,7 +43,20 @@ func ReadTraces(ctx context.Context, folder string) (*Traces, error) {
 		t.IDs = append(t.IDs, m.TraceID)
 		t.names[m.TraceID] = m.Input.Name
 	}
+	t.Ranks = ranksOf(manifests)
 	return t, nil
+}
+
+// ranksOf returns the ranks of the traces of a job, or nil if they are not those of one.
+func ranksOf(manifests []*export.Manifest) map[string]int64 {
+	of, ids := map[string]int64{}, map[int64]string{}
+	for _, m := range manifests {
+		if m.Rank == nil || ids[*m.Rank] != "" {
+			return nil
+		}
+		of[m.TraceID], ids[*m.Rank] = *m.Rank, m.TraceID
+	}
+	return of
 }
 
 // Folder returns the folder of the trace with this id or name.

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/internal/count"
@@ -49,7 +50,12 @@ func (r *Row) Cells() []any {
 }
 
 // Shown are the columns of Texts, for people.
-var Shown = []string{"kind", "name", "where", "measure", "before", "after", "diff", "change", "p", "count", "p50", "p95"}
+var Shown = []string{"before", "after", "diff", "change", "p", "count", "p50", "p95", "kind", "measure", "name", "where"}
+
+// ShowsNumber reports whether a column of Texts has numbers.
+func ShowsNumber(column string) bool {
+	return slices.Index(Shown, column) < slices.Index(Shown, "kind")
+}
 
 // Texts returns the row's values as people read them.
 func (r *Row) Texts() []string {
@@ -72,10 +78,10 @@ func (r *Row) Texts() []string {
 	}
 	counts := pair(r.Was.Count, r.Is.Count, "")
 	if r.Kind == kindSlice && r.Was.Total == 0 && r.Is.Total == 0 { // instants take no time
-		return []string{r.Kind, r.Name, where, "", "", "", "", "", "", counts, "", ""}
+		return []string{"", "", "", "", "", counts, "", "", r.Kind, "", r.Name, where}
 	}
-	return []string{r.Kind, r.Name, where, r.Measure, count.Quantity(r.Before, r.Unit), count.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
-		counts, pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit)}
+	return []string{count.Quantity(r.Before, r.Unit), count.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
+		counts, pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit), r.Kind, r.Measure, r.Name, where}
 }
 
 // pair shows a value before and after.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -394,13 +395,13 @@ func (m *maker) cell(v any, unit string) Cell {
 // maxName is the length of names, in characters.
 const maxName = 80
 
-// elided leaves out the middle of a long text: its end tells overloads and templates apart.
+// elided is a text whose middle is left out if it is long.
 func elided(text string) Cell {
-	all := []rune(text)
-	if len(all) <= maxName {
-		return Cell{Text: text}
+	c := Cell{Text: terminal.Elided(text, maxName)}
+	if c.Text != text {
+		c.Whole = text
 	}
-	return Cell{Text: string(all[:maxName/2-1]) + "…" + string(all[len(all)-maxName/2:]), Whole: text}
+	return c
 }
 
 // tables runs queries.

@@ -108,7 +108,7 @@ func newPlainWriter(format string, out io.Writer, columns []session.Column) (Wri
 	case "markdown":
 		return newMarkdownWriter(out, columns)
 	default:
-		return &tableWriter{out: out, columns: columns, width: terminal.Width(out)}, nil
+		return newTableWriter(out, columns), nil
 	}
 }
 

@@ -1,9 +1,11 @@
 package rowformat
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,21 +121,56 @@ func (w *markdownWriter) Row(values []any) error {
 
 func (w *markdownWriter) End() error { return nil }
 
-// tableWriter writes a table for people. The first rows determine the widths of the columns.
+// tableWriter writes a table for people, which fits a width. The first rows determine the widths of the columns.
 type tableWriter struct {
 	out     io.Writer
 	columns []session.Column
-	width   int // of the terminal; 0 means no limit
+	width   int // 0 means no limit
+	most    int // rows that are shown; 0 means no limit
 	waiting [][]string
 	widths  []int // nil until they are known
+	shown   []int // columns, in the order in which they are shown
+	cut     int   // place in shown where columns are left out, or 0
 	rows    int
 }
 
-// measuredRows is the number of rows that determine the column widths.
-const measuredRows = 1000
+const (
+	// measuredRows is the number of rows that determine the column widths.
+	measuredRows = 1000
+	// leastWidth is the width to which columns of text may be narrowed.
+	leastWidth = 24
+	// pipeWidth is the width of tables where there is no terminal.
+	pipeWidth = 120
+	// screenRows are the rows of a table that a terminal shows.
+	screenRows = 40
+)
 
-// leastWidth is the width to which columns may be narrowed.
-const leastWidth = 6
+func newTableWriter(out io.Writer, columns []session.Column) *tableWriter {
+	w := &tableWriter{out: out, columns: columns, width: cmp.Or(terminal.Width(out), pipeWidth)}
+	for i := range columns {
+		w.shown = append(w.shown, i)
+	}
+	if terminal.Is(out) {
+		w.most = screenRows
+	}
+	return w
+}
+
+// NewSummary returns the writer of one of several tables for people: at most so many rows, numbers first.
+func NewSummary(out io.Writer, columns []session.Column, most int) Writer {
+	w := newTableWriter(out, columns)
+	w.most = most
+	slices.SortStableFunc(w.shown, func(a, b int) int {
+		switch number := columns[a].Kind.Number(); {
+		case number == columns[b].Kind.Number():
+			return 0
+		case number:
+			return -1
+		}
+		return 1
+	})
+	return w
+}
 
 // oneLine returns text as one line for a table's cell.
 func oneLine(text string) string { return strings.ReplaceAll(terminal.Printable(text), "\n", `\n`) }
@@ -147,12 +184,15 @@ func (w *tableWriter) Row(values []any) error {
 		cells[i] = oneLine(cellText(v))
 	}
 	w.rows++
-	if w.widths != nil {
+	switch {
+	case w.most > 0 && w.rows > w.most:
+	case w.widths != nil:
 		return w.line(cells)
-	}
-	w.waiting = append(w.waiting, cells)
-	if len(w.waiting) == measuredRows {
-		return w.begin()
+	default:
+		w.waiting = append(w.waiting, cells)
+		if len(w.waiting) == measuredRows {
+			return w.begin()
+		}
 	}
 	return nil
 }
@@ -163,11 +203,22 @@ func (w *tableWriter) End() error {
 			return err
 		}
 	}
-	s := "s"
-	if w.rows == 1 {
-		s = ""
+	text := count.String(w.rows) + " row"
+	if w.rows != 1 {
+		text += "s"
 	}
-	_, err := fmt.Fprintf(w.out, "(%s row%s)\n", count.String(w.rows), s)
+	cut := w.most > 0 && w.rows > w.most
+	if cut {
+		text += fmt.Sprintf(", %d shown", w.most)
+	}
+	if w.cut > 0 {
+		text += fmt.Sprintf("; %d columns, %d shown", len(w.columns), len(w.shown))
+		cut = true
+	}
+	if cut {
+		text += "; --format csv gives all"
+	}
+	_, err := fmt.Fprintf(w.out, "(%s)\n", text)
 	return err
 }
 
@@ -181,7 +232,9 @@ func (w *tableWriter) begin() error {
 			w.widths[i] = max(w.widths[i], utf8.RuneCountInString(cells[i]))
 		}
 	}
-	w.fit()
+	if w.width > 0 {
+		w.fit()
+	}
 	for i, width := range w.widths {
 		rule[i] = strings.Repeat("-", width)
 	}
@@ -194,42 +247,57 @@ func (w *tableWriter) begin() error {
 	return nil
 }
 
-// fit narrows the widest columns of text until the line fits the terminal. Numbers are never cut.
+// fit leaves out columns in the middle that have no room at all, and narrows the widest ones of text. Numbers are never cut.
 func (w *tableWriter) fit() {
-	total := 2 * (len(w.widths) - 1)
-	for _, width := range w.widths {
-		total += width
-	}
-	for w.width > 0 && total > w.width {
-		widest, most := 0, leastWidth
-		for i, width := range w.widths {
-			if width > most && !w.columns[i].Kind.Number() {
-				widest, most = i, width
-			}
+	total := func(width func(column int) int) (n int) {
+		for _, i := range w.shown {
+			n += width(i) + len(gap)
 		}
-		if most == leastWidth {
+		if w.cut > 0 {
+			n += len(gap) + 1 // for …
+		}
+		return n - len(gap)
+	}
+	least := func(column int) int {
+		if w.columns[column].Kind.Number() {
+			return w.widths[column]
+		}
+		return min(w.widths[column], leastWidth)
+	}
+	for total(least) > w.width && len(w.shown) > 1 {
+		w.cut = len(w.shown) / 2
+		w.shown = slices.Delete(w.shown, w.cut, w.cut+1)
+	}
+	for more := total(func(column int) int { return w.widths[column] }) - w.width; more > 0; more-- {
+		widest := slices.MaxFunc(w.shown, func(a, b int) int { return cmp.Compare(w.widths[a]-least(a), w.widths[b]-least(b)) })
+		if w.widths[widest] == least(widest) {
 			return
 		}
 		w.widths[widest]--
-		total--
 	}
 }
 
+// gap is between columns.
+const gap = "  "
+
 func (w *tableWriter) line(cells []string) error {
 	var b strings.Builder
-	for i, cell := range cells {
-		if i > 0 {
-			b.WriteString("  ")
+	for at, i := range w.shown {
+		if at > 0 {
+			b.WriteString(gap)
+			if at == w.cut {
+				b.WriteString("…" + gap)
+			}
 		}
-		n := utf8.RuneCountInString(cell)
-		if n > w.widths[i] && !w.columns[i].Kind.Number() {
-			cell, n = string([]rune(cell)[:w.widths[i]-1])+"…", w.widths[i]
+		cell := cells[i]
+		if !w.columns[i].Kind.Number() {
+			cell = terminal.Elided(cell, w.widths[i])
 		}
-		pad := strings.Repeat(" ", max(0, w.widths[i]-n))
+		pad := strings.Repeat(" ", max(0, w.widths[i]-utf8.RuneCountInString(cell)))
 		switch {
 		case w.columns[i].Kind.Number():
 			b.WriteString(pad + cell)
-		case i == len(cells)-1:
+		case at == len(w.shown)-1:
 			b.WriteString(cell)
 		default:
 			b.WriteString(cell + pad)

@@ -132,6 +132,9 @@ func (o *summarizeOptions) base(ctx context.Context) (string, error) {
 	return inputs.OneTrace(ctx, o.compare, wanted)
 }
 
+// rankColumn is the column of tables with the rank of a trace in its job.
+const rankColumn = "rank"
+
 // computation computes the metrics of an input.
 type computation struct {
 	*summarizeOptions
@@ -161,7 +164,13 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 			return err
 		}
 		for i := range tables {
-			tables[i] = labelled("trace_id", id, tables[i])
+			rank, ofJob := c.traces.Ranks[id]
+			if ofJob && tables[i].Columns[0].Name != rankColumn {
+				tables[i] = labelled(rankColumn, session.Integer, rank, tables[i])
+			}
+			if !ofJob || !c.people() {
+				tables[i] = labelled("trace_id", session.Text, id, tables[i])
+			}
 		}
 		if err := use(tables); err != nil {
 			return err
@@ -195,6 +204,9 @@ func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
 	}
 	return tables, nil
 }
+
+// people reports whether people read the tables.
+func (c *computation) people() bool { return c.Format == "table" && c.output == "" }
 
 // summarize computes the metrics of a trace that open opens.
 func (c *computation) summarize(ctx context.Context, open func(*session.Session) error) (*metrics.Summary, error) {
@@ -264,11 +276,17 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 		case human:
 			fmt.Fprintf(out, "%s\n\n", t.ID)
 		case len(all) > 1:
-			t = labelled("metric", t.ID, t)
+			t = labelled("metric", session.Text, t.ID, t)
 		}
 		w, err := rowformat.New(c.Format, out, t.Columns)
 		if err != nil {
 			return err
+		}
+		if c.people() && len(all) > 1 {
+			w = rowformat.NewSummary(out, t.Columns, mostRows)
+			if c.traces != nil && len(t.Rows) > mostRows {
+				slices.SortStableFunc(t.Rows, func(a, b []any) int { return cmp.Compare(session.Float(b[t.Main]), session.Float(a[t.Main])) })
+			}
 		}
 		if err := writeRows(w, t); err != nil {
 			return err
@@ -285,6 +303,9 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 	}
 	return nil
 }
+
+// mostRows are the rows that people see of each of several tables: of those of many traces the greatest.
+const mostRows = 20
 
 // writeFolder writes a Parquet file of each table into a new folder, which appears once it is complete.
 func (c *computation) writeFolder(ctx context.Context) (err error) {
@@ -352,9 +373,10 @@ func (f *tableFiles) close() (err error) {
 }
 
 // labelled returns a table with one more dimension, the first column, which has the same value in all rows.
-func labelled(column, value string, t metrics.Table) metrics.Table {
-	t.Columns = append([]session.Column{{Name: column, Kind: session.Text}}, t.Columns...)
+func labelled(column string, kind session.Kind, value any, t metrics.Table) metrics.Table {
+	t.Columns = append([]session.Column{{Name: column, Kind: kind}}, t.Columns...)
 	t.Dimensions++
+	t.Main++
 	rows := make([][]any, len(t.Rows))
 	for i, row := range t.Rows {
 		rows[i] = append([]any{value}, row...)

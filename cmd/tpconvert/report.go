@@ -41,12 +41,17 @@ and GPUs were busy, slices, CPU time, states of threads, frames, memory and othe
 counters, profiles with a flame graph, and GPU kernels. The page is one file, which
 needs neither a server nor a network. Each figure has its SQL.
 
+If INPUT is a dataset or a folder of the traces of a job, one for each rank, the
+page is about the job: which ranks come late and who waits for them, computation
+and communication, and kernels that differ between ranks.
+
 Without --output, the page is INPUT.report.html beside the input, and opens in the
 browser if the output is a terminal.
 
 With --compare, the page shows how traces differ from others, as "compare" does.`,
 		Example: `  tpconvert report trace.pftrace
   tpconvert report trace.pftrace -o report.html
+  tpconvert report ranks/
   tpconvert report --compare before/ after/ -o report.html
   tpconvert report --compare main/*.pb.gz -o report.html -- branch/*.pb.gz`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -131,16 +136,19 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 	if input, err = inputs.OneTrace(ctx, input, o.traceID); err != nil {
 		return nil, err
 	}
-	s, err := session.New(ctx, session.Options{Perfetto: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
 	input, drop, err := trace.Dataset(ctx, input)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
+	if traces, err := session.ReadTraces(ctx, input); err == nil && traces != nil && traces.Ranks != nil {
+		return job(ctx, input, traces, options)
+	}
+	s, err := session.New(ctx, session.Options{Perfetto: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := trace.Open(ctx, s, input, true); err != nil {
 		return nil, err
 	}
@@ -149,4 +157,28 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 		options.Alarm = losses.Alarm()
 	}
 	return report.Make(ctx, s, options)
+}
+
+// job makes the page of a job, whose ranks have a trace each.
+func job(ctx context.Context, input string, traces *session.Traces, options report.Options) (*report.Page, error) {
+	manifests, _, err := export.ReadManifests(input)
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]report.Rank, len(manifests))
+	for i, m := range manifests {
+		losses := api.LossesOf(m)
+		ranks[i] = report.Rank{Manifest: m, Alarm: losses.Alarm()}
+	}
+	open := func(ctx context.Context, r report.Rank) (*session.Session, error) {
+		s, err := session.New(ctx, session.Options{Perfetto: true})
+		if err != nil {
+			return nil, err
+		}
+		if err := s.OpenTrace(ctx, traces, r.TraceID); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
+	}
+	return report.Job(ctx, ranks, open, options)
 }

@@ -37,8 +37,8 @@ func sum(values []float64) (s float64) {
 type drawn struct {
 	Dur, Width int64
 	Lanes      []struct {
-		Group, Name string
-		Busy        []byte
+		Group, Name, Sum string
+		Busy             []byte
 	}
 	Names []string
 	Trees []struct {

@@ -22,7 +22,8 @@ type collective struct{ name, group, groupRanks, number any }
 // arrival is a collective on a rank.
 type arrival struct {
 	rank, dur int64
-	step      any // text or nil
+	end       int64 // of the collective, on the clock of the rank's trace
+	step      any   // text or nil
 }
 
 // Ranks returns what relates the traces of a job, or nil if the metrics, those with ids or all if ids is nil, have no collectives.
@@ -40,7 +41,7 @@ func (r *Ranks) Add(ctx context.Context, db *session.Session) error {
 	if err := db.Each(ctx, "INCLUDE PERFETTO MODULE tpconvert.gpu", func(*session.Query) error { return nil }); err != nil {
 		return err
 	}
-	wanted := []column{{name: "name"}, {name: "process_group"}, {name: "group_ranks"}, {name: "number"}, {name: "rank"}, {name: "dur"}, {name: "step"}}
+	wanted := []column{{name: "name"}, {name: "process_group"}, {name: "group_ranks"}, {name: "number"}, {name: "rank"}, {name: "dur"}, {name: "step"}, {name: "ts"}}
 	first := true
 	return rows(ctx, db, "SELECT * FROM gpu_arrival", wanted, func(row []any) error {
 		rank, known := row[4].(int64)
@@ -49,9 +50,27 @@ func (r *Ranks) Add(ctx context.Context, db *session.Session) error {
 			r.ranks[rank], first = true, false
 		}
 		c := collective{row[0], row[1], row[2], row[3]}
-		r.collectives[c] = append(r.collectives[c], arrival{rank, row[5].(int64), row[6]})
+		r.collectives[c] = append(r.collectives[c], arrival{rank, row[5].(int64), row[7].(int64) + row[5].(int64), row[6]})
 		return nil
 	})
+}
+
+// FirstEnds returns, by rank, when the first collective ended that all ranks have, on the clocks of their traces. It is nil if there is none.
+func (r *Ranks) FirstEnds() map[int64]int64 {
+	var first []arrival
+	for _, arrivals := range r.collectives {
+		if len(arrivals) == len(r.ranks) && !r.unrelated && (first == nil || arrivals[0].end < first[0].end) {
+			first = arrivals
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	ends := map[int64]int64{}
+	for _, a := range first {
+		ends[a.rank] = a.end
+	}
+	return ends
 }
 
 // Tables returns gpu_skew, how long collectives waited for the rank that came last, and gpu_stragglers, how often each rank did and how

@@ -563,6 +563,19 @@ type Table struct {
 	Rows       [][]any  // int64, float64, string, bool or nil
 }
 
+// Labelled returns a table with one more dimension, the first column, which has the same value in all rows.
+func (t Table) Labelled(column string, kind session.Kind, value any) Table {
+	t.Columns = append([]session.Column{{Name: column, Kind: kind}}, t.Columns...)
+	t.Dimensions++
+	t.Main++
+	rows := make([][]any, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = append([]any{value}, row...)
+	}
+	t.Rows = rows
+	return t
+}
+
 // Tables returns the rows of all bundles.
 func (s *Summary) Tables() (tables []Table, err error) {
 	for _, b := range s.message.messages("metric_bundles") {

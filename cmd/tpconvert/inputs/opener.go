@@ -16,6 +16,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -116,12 +117,19 @@ func OneTrace(ctx context.Context, input, wanted string) (string, error) {
 	return folder, nil
 }
 
-// Dataset returns an input that can be opened more than once: a trace is converted to a temporary dataset, which drop
-// removes.
+// Dataset returns an input that can be opened more than once: a trace, or a folder of traces, is converted to a temporary dataset,
+// which drop removes.
 func (t Opener) Dataset(ctx context.Context, input string) (path string, drop func() error, err error) {
 	nothing := func() error { return nil }
-	if info, err := os.Stat(input); input != api.StandardInput && (err != nil || info.IsDir() && !api.IsTraceFolder(input) || session.IsDuckDB(input)) {
-		return input, nothing, err
+	if info, err := os.Stat(input); input != api.StandardInput {
+		if err != nil || session.IsDuckDB(input) {
+			return input, nothing, err
+		}
+		if info.IsDir() && !api.IsTraceFolder(input) {
+			if _, err := session.ReadTraces(ctx, input); !errors.Is(err, export.ErrForeign) {
+				return input, nothing, nil
+			}
+		}
 	}
 	folder, drop, err := staging.Temporary("tpconvert-trace-")
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -27,8 +26,6 @@ type rule struct {
 	Text, SQL     string
 }
 
-var rules = sync.OnceValues(func() (all []rule, err error) { return all, yaml.Unmarshal([]byte(glanceYAML), &all) })
-
 // maxSentences is how many are said.
 const maxSentences = 5
 
@@ -43,10 +40,10 @@ type Sentence struct {
 // field is a column in the text of a rule.
 var field = regexp.MustCompile(`\{(\w+)\}`)
 
-// glance says what matters, the heaviest first.
-func (m *maker) glance(ctx context.Context) ([]Sentence, error) {
-	all, err := rules()
-	if err != nil {
+// glance says which of some rules matter, the heaviest first.
+func (m *maker) glance(ctx context.Context, of string) ([]Sentence, error) {
+	var all []rule
+	if err := yaml.Unmarshal([]byte(of), &all); err != nil {
 		return nil, err
 	}
 	var said []Sentence

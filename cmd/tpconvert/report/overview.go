@@ -18,6 +18,7 @@ type lane struct {
 	Process string `json:"process,omitempty"`
 	Sum     string `json:"sum"`
 	Busy    []byte `json:"busy"` // of each bucket, 255 for all of it
+	rank    int64  // of the trace in a job
 }
 
 // overview reads the lanes. Where it is known when threads ran, their slices are not asked for.

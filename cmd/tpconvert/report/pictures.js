@@ -56,7 +56,7 @@ function line(text, width, style) {
 // The overview: a line for each CPU, thread or GPU, as high as it is busy.
 function timeline(parent) {
   const row = 18, axis = 22;
-  const hues = {"CPUs": 212, "Threads, running": 140, "Threads, in slices": 265, "GPUs": 30, "Threads, samples": 190};
+  const hues = {"CPUs": 212, "Threads, running": 140, "Threads, in slices": 265, "GPUs": 30, "Computation": 140, "Communication that nothing hides": 0, "Threads, samples": 190};
   const tools = make("div", parent, {className: "tools"});
   const whole = make("button", tools, {textContent: "Whole trace"});
   make("span", tools, {className: "note", textContent: "Drag to zoom into a range, or use Ctrl and the wheel, or + − ← → 0."});

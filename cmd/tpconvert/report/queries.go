@@ -34,9 +34,9 @@ GROUP BY effect, name, description
 ORDER BY instr('lost damaged not_read notice', effect), value DESC, name`
 }
 
-// busyOf are the ns of each bucket in which spans (lane, ts, dur) ran, and how many ran on at its end. A span adds, from its start
+// busyOf are the ns of each bucket of the bounds in which spans (lane, ts, dur) ran, and how many ran on at its end. A span adds, from its start
 // on, what is left of the bucket and all later ones, and takes that away again from its end on.
-func busyOf(spans, names string) string {
+func busyOf(bounds, spans, names string) string {
 	return `
 WITH ` + bounds + `,
 span AS (` + spans + `),
@@ -64,17 +64,17 @@ FROM busy JOIN thread ON thread.utid = lane LEFT JOIN process USING (upid)`
 
 // The lanes of the overview.
 var (
-	cpus = busyOf(`
+	cpus = busyOf(bounds, `
   SELECT cpu AS lane, ts, dur FROM _lasting_sched JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0) AND cpu < 128`, cpuNames)
-	running = busyOf(`
+	running = busyOf(bounds, `
   SELECT utid AS lane, ts, dur FROM _lasting_sched WHERE dur > 0 AND utid IN (
     SELECT utid FROM _lasting_sched JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0)
     GROUP BY utid ORDER BY sum(dur) DESC, utid LIMIT 24)`, threadNames)
-	inSlices = busyOf(`
+	inSlices = busyOf(bounds, `
   SELECT utid AS lane, ts, dur FROM _lasting_slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0 AND utid IN (
     SELECT utid FROM _lasting_slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0
     GROUP BY utid ORDER BY sum(dur) DESC, utid LIMIT 24)`, threadNames)
-	gpus = busyOf(`
+	gpus = busyOf(bounds, `
   SELECT track_id AS lane, ts, dur FROM gpu_slice WHERE depth = 0 AND dur > 0 AND track_id IN (
     SELECT track_id FROM gpu_slice WHERE depth = 0 AND dur > 0 GROUP BY track_id ORDER BY sum(dur) DESC, track_id LIMIT 16)`, trackNames)
 	samples = `

@@ -30,6 +30,7 @@ type Page struct {
 	Title   string
 	Summary string
 	When    string // as RFC 3339, or ""
+	SQLNote string // what the SQL of the figures runs on
 	Alarm   string
 	// Sentences say what matters.
 	Sentences []Sentence
@@ -143,7 +144,7 @@ type maker struct {
 
 // Make makes the report of a trace. The session runs PerfettoSQL.
 func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
-	m := &maker{Options: o, s: s, page: &Page{Title: o.Printable(o.Name), Alarm: o.Printable(o.Alarm), data: data{Buckets: buckets}}}
+	m := &maker{Options: o, s: s, page: &Page{Title: o.Printable(o.Name), Alarm: o.Printable(o.Alarm), SQLNote: "For tpconvert query --perfetto.", data: data{Buckets: buckets}}}
 	err := m.each(ctx, "SELECT start_ts, end_ts FROM trace_bounds", func(v []any) {
 		end, _ := v[1].(int64)
 		m.start, _ = v[0].(int64)
@@ -173,7 +174,7 @@ func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
 			m.page.Sections = append(m.page.Sections, Section{part.title, figures})
 		}
 	}
-	if m.page.Sentences, err = m.glance(ctx); err != nil {
+	if m.page.Sentences, err = m.glance(ctx, glanceYAML); err != nil {
 		return nil, fmt.Errorf("at a glance: %w", err)
 	}
 	m.page.link()
@@ -194,10 +195,7 @@ func (m *maker) text(v any) string {
 	if v != nil {
 		s = fmt.Sprint(v)
 	}
-	if utf8.RuneCountInString(s) > maxText {
-		s = string([]rune(s)[:maxText]) + "…"
-	}
-	return m.Printable(s)
+	return m.Printable(terminal.Elided(s, maxText))
 }
 
 // query is a figure that is a table.

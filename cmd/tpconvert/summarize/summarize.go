@@ -166,10 +166,10 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 		for i := range tables {
 			rank, ofJob := c.traces.Ranks[id]
 			if ofJob && tables[i].Columns[0].Name != rankColumn {
-				tables[i] = labelled(rankColumn, session.Integer, rank, tables[i])
+				tables[i] = tables[i].Labelled(rankColumn, session.Integer, rank)
 			}
 			if !ofJob || !c.people() {
-				tables[i] = labelled("trace_id", session.Text, id, tables[i])
+				tables[i] = tables[i].Labelled("trace_id", session.Text, id)
 			}
 		}
 		if err := use(tables); err != nil {
@@ -276,7 +276,7 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 		case human:
 			fmt.Fprintf(out, "%s\n\n", t.ID)
 		case len(all) > 1:
-			t = labelled("metric", session.Text, t.ID, t)
+			t = t.Labelled("metric", session.Text, t.ID)
 		}
 		w, err := rowformat.New(c.Format, out, t.Columns)
 		if err != nil {
@@ -370,19 +370,6 @@ func (f *tableFiles) close() (err error) {
 		err = errors.Join(err, file.Close())
 	}
 	return err
-}
-
-// labelled returns a table with one more dimension, the first column, which has the same value in all rows.
-func labelled(column string, kind session.Kind, value any, t metrics.Table) metrics.Table {
-	t.Columns = append([]session.Column{{Name: column, Kind: kind}}, t.Columns...)
-	t.Dimensions++
-	t.Main++
-	rows := make([][]any, len(t.Rows))
-	for i, row := range t.Rows {
-		rows[i] = append([]any{value}, row...)
-	}
-	t.Rows = rows
-	return t
 }
 
 func writeRows(w rowformat.Writer, t metrics.Table) error {

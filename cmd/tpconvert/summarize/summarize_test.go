@@ -17,7 +17,7 @@ func table(rows ...[]any) metrics.Table {
 
 func TestLabelled(t *testing.T) {
 	before := table([]any{"work", int64(1)})
-	got := labelled("trace_id", session.Text, "t_1", before)
+	got := before.Labelled("trace_id", session.Text, "t_1")
 	if fmt.Sprint(got.Rows) != "[[t_1 work 1]]" || got.Columns[0].Name != "trace_id" || len(got.Columns) != 3 || got.Dimensions != 2 {
 		t.Errorf("%+v", got)
 	}

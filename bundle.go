@@ -121,7 +121,7 @@ func openAnywhere(path string, stdin io.Reader) (file input, size int64, err err
 		if file, err = openTrace(path); err != nil {
 			return nil, 0, err
 		}
-		if s, ok := sourceOf(path); ok {
+		if s, ok := SourceOf(path); ok {
 			return file, s.Bytes, nil
 		}
 		defer file.Close()

@@ -1,6 +1,7 @@
 package tpconvert
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -29,6 +30,24 @@ type Facts struct {
 func (f *Facts) Losses() Losses {
 	sums := f.Events == 0 && slices.ContainsFunc(f.Tables, func(t TableRows) bool { return t.Name == sumsTable })
 	return lossesOf(f.Events, sums, f.Stats)
+}
+
+// Manifest describes the trace as a dataset with the options would.
+func (f *Facts) Manifest(o Options) *Manifest {
+	return &Manifest{
+		SchemaVersion:    table.SchemaVersion,
+		ConverterVersion: o.version(),
+		TraceID:          cmp.Or(o.TraceID, "t_"+f.Input.SHA256[:16]),
+		Input:            f.Input,
+		Start:            f.Start,
+		End:              f.End,
+		StartUnix:        f.StartUnix,
+		Machine:          f.Machine,
+		Rank:             f.Rank,
+		WorldSize:        f.WorldSize,
+		Events:           f.Events,
+		Stats:            f.Stats,
+	}
 }
 
 // TableRows is the number of rows of a table.

@@ -93,7 +93,7 @@ func reasonToLeaveOut(path string, e fs.DirEntry) string {
 func totalSize(jobs []*job) int64 {
 	var total int64
 	for _, j := range jobs {
-		s, ok := sourceOf(j.path)
+		s, ok := SourceOf(j.path)
 		if !ok {
 			return 0
 		}

@@ -19,8 +19,8 @@ type job struct {
 	Trace
 }
 
-// sourceOf identifies the file at a path, and returns false if it cannot be read more than once.
-func sourceOf(path string) (export.Source, bool) {
+// SourceOf identifies the trace at a path as it is now, and returns false if it cannot be read more than once.
+func SourceOf(path string) (Source, bool) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && IsTraceFolder(path) {
 		f, err := openFolder(path)
@@ -68,7 +68,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Tr
 	}
 	sources := make([]export.Source, len(paths))
 	for i, path := range paths {
-		if s, ok := sourceOf(path); ok {
+		if s, ok := SourceOf(path); ok {
 			sources[i] = s
 			sizes[s.Bytes]++
 		}

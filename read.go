@@ -48,7 +48,7 @@ func readFile(ctx context.Context, path string, sink table.Sink, o Options, now 
 	var bad *InputError
 	switch {
 	case err == nil:
-		if s, ok := sourceOf(path); ok {
+		if s, ok := SourceOf(path); ok {
 			facts.Input.Path, facts.Input.Modified = s.Path, s.Modified
 		}
 	case !errors.As(err, &bad):

@@ -15,6 +15,8 @@ type (
 	Span = export.Span
 	// Input is a trace file, with the files in it.
 	Input = export.Input
+	// Source is a file as it was when it was read.
+	Source = export.Source
 	// Stat is a row of the table stats that is not zero.
 	Stat = export.Stat
 	// Machine is the machine that recorded a trace.

@@ -269,19 +269,8 @@ func (r *run) convertJob(ctx context.Context, j *job) error {
 // manifest returns the manifest of a trace that was read.
 func (r *run) manifest(j *job, seen *Facts) *export.Manifest {
 	j.Losses = seen.Losses()
-	m := &export.Manifest{
-		TraceID:   cmp.Or(r.options.TraceID, "t_"+seen.Input.SHA256[:16]),
-		Input:     seen.Input,
-		Also:      j.also,
-		Start:     seen.Start,
-		End:       seen.End,
-		StartUnix: seen.StartUnix,
-		Machine:   seen.Machine,
-		Rank:      seen.Rank,
-		WorldSize: seen.WorldSize,
-		Events:    seen.Events,
-		Stats:     seen.Stats,
-	}
+	m := seen.Manifest(r.options)
+	m.Also = j.also
 	if text := j.Losses.Alarm(); text != "" {
 		m.Warnings = append(m.Warnings, text)
 	}
@@ -295,7 +284,7 @@ func (r *run) manifest(j *job, seen *Facts) *export.Manifest {
 func (r *run) read(ctx context.Context, path string, sink table.Sink) (*Facts, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	_, again := sourceOf(path)
+	_, again := SourceOf(path)
 	defer r.guard.Add(again, end)()
 	now := new(counters)
 	r.mu.Lock()

@@ -19,12 +19,18 @@ const traceIDColumn = "trace_id"
 
 // describe adds the row of the table trace.
 func (w *Writer) describe(m *Manifest) error {
+	err := m.Describe(traceSink{w})
+	w.running.Wait()
+	return err
+}
+
+// Describe passes the row of the table trace to a sink.
+func (m *Manifest) Describe(to table.Sink) error {
 	var tables struct{ Trace schema.Trace }
 	strings := table.NewStringPool()
-	set := table.NewSet(&tables, strings, 0, traceSink{w}, table.Parking{})
+	set := table.NewSet(&tables, strings, 0, to, table.Parking{})
 	m.fill(&tables.Trace, strings)
 	set.Finish()
-	w.running.Wait()
 	return set.Err()
 }
 

@@ -67,6 +67,14 @@ func (c *Catalog) CreateAll(ctx context.Context) error {
 	return c.run(ctx, all)
 }
 
+// Statements returns the statements that create the objects, in order.
+func (c *Catalog) Statements() (all []string) {
+	for _, o := range c.objects {
+		all = append(all, o.statements...)
+	}
+	return all
+}
+
 // Complete reports whether all objects exist.
 func (c *Catalog) Complete() bool { return c == nil || c.pending == 0 }
 

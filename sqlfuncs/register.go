@@ -46,7 +46,7 @@ func (d Dataset) Catalog() *Catalog { return d.catalog(false) }
 
 func (d Dataset) catalog(materialize bool) *Catalog {
 	c := &Catalog{named: map[string][]int{}}
-	c.Add(registration, fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
+	c.Add(registration, fmt.Sprintf("CREATE OR REPLACE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
 		registration, table.SchemaVersion, d.Layout == ManyTraces))
 	add := func(kind, name, statement, doc string) {
 		if d.NoComments || doc == "" {
@@ -66,7 +66,7 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 		if from := d.from(s); from != "" {
 			rows = d.read(s, from)
 		}
-		add(kind, s.Name, fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows), s.Doc)
+		add(kind, s.Name, fmt.Sprintf("CREATE OR REPLACE %s %s AS %s", kind, s.Name, rows), s.Doc)
 	}
 	for _, m := range Macros(d.Layout) {
 		doc := m.Doc
@@ -85,18 +85,25 @@ func CommentColumns(ctx context.Context, db *sql.Conn) error {
 	if err != nil {
 		return err
 	}
+	for _, statement := range ColumnComments() {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", statement, err), tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}
+
+// ColumnComments returns the statements of CommentColumns.
+func ColumnComments() (all []string) {
 	for _, s := range schema.All() {
 		if s.Abstract {
 			continue
 		}
 		for _, c := range s.Columns {
-			statement := fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", s.Name, sqltext.QuoteName(c.Name), sqltext.QuoteText(c.Doc))
-			if _, err := tx.ExecContext(ctx, statement); err != nil {
-				return errors.Join(fmt.Errorf("%s: %w", statement, err), tx.Rollback())
-			}
+			all = append(all, fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", s.Name, sqltext.QuoteName(c.Name), sqltext.QuoteText(c.Doc)))
 		}
 	}
-	return tx.Commit()
+	return all
 }
 
 // registration is the table that identifies a database made by Register.

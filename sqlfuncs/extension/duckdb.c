@@ -1,0 +1,3 @@
+#include "duckdb.h"
+
+void *duckdb_api[FUNCTIONS];

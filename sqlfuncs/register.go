@@ -26,6 +26,8 @@ type Dataset struct {
 
 	Rows map[string]string // what to select the rows of a table from, if they are not all of its file
 
+	Query func(table string) string // returns a query for the rows of a table instead of Rows, if the tables have no files
+
 	Older bool // there are files of an older version, which lack columns
 
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
@@ -63,7 +65,9 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 		if materialize {
 			kind = "TABLE"
 		}
-		if from := d.from(s); from != "" {
+		if d.Query != nil {
+			rows = d.Query(s.Name)
+		} else if from := d.from(s); from != "" {
 			rows = d.read(s, from)
 		}
 		add(kind, s.Name, fmt.Sprintf("CREATE OR REPLACE %s %s AS %s", kind, s.Name, rows), s.Doc)
@@ -85,23 +89,23 @@ func CommentColumns(ctx context.Context, db *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range ColumnComments() {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", statement, err), tx.Rollback())
+	for _, s := range schema.All() {
+		if s.Abstract {
+			continue
+		}
+		for _, statement := range ColumnComments(s) {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return errors.Join(fmt.Errorf("%s: %w", statement, err), tx.Rollback())
+			}
 		}
 	}
 	return tx.Commit()
 }
 
-// ColumnComments returns the statements of CommentColumns.
-func ColumnComments() (all []string) {
-	for _, s := range schema.All() {
-		if s.Abstract {
-			continue
-		}
-		for _, c := range s.Columns {
-			all = append(all, fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", s.Name, sqltext.QuoteName(c.Name), sqltext.QuoteText(c.Doc)))
-		}
+// ColumnComments returns the statements that comment on the columns of a table.
+func ColumnComments(s *table.Schema) (all []string) {
+	for _, c := range s.Columns {
+		all = append(all, fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", s.Name, sqltext.QuoteName(c.Name), sqltext.QuoteText(c.Doc)))
 	}
 	return all
 }

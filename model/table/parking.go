@@ -87,7 +87,7 @@ func (p *parking) relieve(t *Table) error {
 			return nil
 		}
 		if chunk.parked == nil {
-			if err := p.park(t, chunk); err != nil {
+			if err := p.park(chunk, t.sink.pool); err != nil {
 				return err
 			}
 		}
@@ -95,7 +95,8 @@ func (p *parking) relieve(t *Table) error {
 	return nil
 }
 
-func (p *parking) park(t *Table, c *Chunk) error {
+// park moves the columns of a chunk to the file, and their memory to the pool.
+func (p *parking) park(c *Chunk, free *pool) error {
 	if p.file == nil {
 		file, err := os.CreateTemp(p.Dir, "tpconvert-rows-*")
 		if err != nil {
@@ -106,7 +107,7 @@ func (p *parking) park(t *Table, c *Chunk) error {
 		os.Remove(file.Name())
 		p.file = &parkingFile{File: file, users: 1}
 	}
-	left := &parked{file: p.file, pool: t.sink.pool}
+	left := &parked{file: p.file, pool: free}
 	for _, v := range c.vectors {
 		kind, values := raw(v.Values)
 		left.vectors = append(left.vectors, parkedVector{p.end, int64(len(values)), int64(len(v.Valid)), kind})
@@ -118,9 +119,40 @@ func (p *parking) park(t *Table, c *Chunk) error {
 		}
 	}
 	p.waiting -= c.size
-	t.recycle(c.vectors)
+	for _, v := range c.vectors {
+		free.put(v.Values)
+	}
 	c.vectors, c.parked = nil, left
 	return nil
+}
+
+// Overflow is a temporary file for columns of chunks that a sink keeps. It is gone once none of them is used any more.
+type Overflow struct {
+	parking parking
+	pool    *pool
+}
+
+// NewOverflow returns an overflow whose file is made when it is needed.
+func NewOverflow() *Overflow { return &Overflow{pool: newPool()} }
+
+// Park moves the columns of a chunk to the file, from where Take and Column read them.
+func (o *Overflow) Park(c *Chunk) error {
+	if c.parked != nil {
+		return nil
+	}
+	return o.parking.park(c, o.pool)
+}
+
+// Keep says that the chunk is not released: the memory of its columns is not reused, and the chunk refers to no others of its table.
+func (c *Chunk) Keep() { c.table = nil }
+
+// Take returns a column as Column does. Its values are the caller's if the chunk waits in a temporary file.
+func (c *Chunk) Take(i int) Vector {
+	v := c.Column(i)
+	if stored := c.Schema.Columns[i].stored; stored >= 0 && c.parked != nil {
+		c.parked.columns[stored] = Vector{}
+	}
+	return v
 }
 
 // unpark reads a chunk back and applies the changes made in the meantime.

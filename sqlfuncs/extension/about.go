@@ -57,15 +57,13 @@ const (
 func (c *call) describes(which int, fill func(t *trace, a *about, text func(string) table.StringID)) {
 	s := table.Schemas[about]()[which].Without("id")
 	c.returns(s)
-	c.pieces = func(t *trace) ([]piece, error) {
+	c.rowsOf = func(t *trace) (*rows, error) {
 		var a about
-		texts := table.NewStringPool()
-		made := &rows{chunks: map[string][]*table.Chunk{}}
+		texts, made := table.NewStringPool(), newRows(defaultMemory)
 		set := table.NewSet(&a, texts, 0, made, table.Parking{})
-		made.budget = 1 << 30
 		fill(t, &a, texts.Intern)
 		set.Finish()
-		return made.of(s), set.Err()
+		return made, set.Err()
 	}
 }
 

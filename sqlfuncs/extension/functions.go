@@ -48,9 +48,10 @@ type call struct {
 	many     bool     // the argument is a list or a pattern, so there is a column trace_id
 	wanted   string   // the second argument
 
-	columns []table.Column
-	pieces  func(t *trace) ([]piece, error) // of its rows in a trace
-	rows    int64                           // their estimated number, 0 if it is unknown
+	columns   []table.Column
+	from      string                        // the table that they are of
+	rowsOf    func(t *trace) (*rows, error) // has that table
+	estimated int64                         // number of rows, 0 if it is unknown
 }
 
 // traceID is the column that tells traces apart.
@@ -85,6 +86,7 @@ func (c *call) prepare() error {
 
 // returns notes the columns of a table. Those of several traces have the column trace_id, the last one.
 func (c *call) returns(s *table.Schema) {
+	c.from = s.Name
 	if c.many {
 		s = s.Without(traceID)
 		c.columns = append(slices.Clip(s.Columns), table.Column{Name: traceID, Type: table.TypeString})
@@ -102,12 +104,12 @@ func bindTable(c *call) error {
 	}
 	s := all[i]
 	c.returns(s)
-	c.pieces = func(t *trace) ([]piece, error) { return t.rows.of(s), nil }
+	c.rowsOf = func(t *trace) (*rows, error) { return t.rows, nil }
 	for _, path := range c.paths {
 		if t := traces.known(path); t != nil {
-			c.rows += t.count(s.Name)
+			c.estimated += t.count(s.Name)
 		} else if source, ok := tpconvert.SourceOf(path); ok && s.Bounds != "" {
-			c.rows += source.Bytes / bytesOfEvent
+			c.estimated += source.Bytes / bytesOfEvent
 		}
 	}
 	return nil
@@ -116,16 +118,17 @@ func bindTable(c *call) error {
 // bytesOfEvent is a guess of the bytes that an event takes in a trace.
 const bytesOfEvent = 100
 
-// source gives the pieces of the rows of a call to several threads.
+// source gives the chunks of the rows of a call to several threads.
 type source struct {
 	*call
 	columns []string // that the query needs; "" is one without values
 
-	mu    sync.Mutex
-	left  []string // paths of traces that were not read yet
-	rest  []piece  // of the current trace
-	id    string   // of that trace
-	known map[string]bool
+	mu      sync.Mutex
+	left    []string // paths of traces that were not read yet
+	current *rows    // of the trace id
+	id      string
+	rest    []*table.Chunk
+	known   map[string]bool // ids
 }
 
 // start begins to read the rows of a call.
@@ -140,62 +143,67 @@ func (c *call) start(columns []string) (*source, error) {
 
 // next returns the next rows, or nil at their end.
 func (s *source) next() (*batch, error) {
-	read, id, err := s.piece()
-	if read == nil || err != nil {
+	c, of, id, err := s.chunk()
+	if c == nil || err != nil {
 		return nil, err
 	}
-	b, err := read(s.columns)
-	if err != nil {
-		return nil, err
-	}
+	b, err := of.read(c, s.columns)
 	if i := slices.Index(s.columns, traceID); i >= 0 && s.many {
 		b.columns[i] = column{text: id}
 	}
-	return b, nil
+	return b, err
 }
 
-// piece returns the next piece, and the id of its trace. It reads the next trace if need be. A trace that has the content of an
-// earlier one is left out.
-func (s *source) piece() (piece, string, error) {
+// chunk returns the next chunk, with the rows and the id of its trace. It reads the next trace if need be. A trace that has the
+// content of an earlier one is left out.
+func (s *source) chunk() (c *table.Chunk, of *rows, id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.rest) == 0 {
 		if len(s.left) == 0 {
-			return nil, "", nil
+			return nil, nil, "", nil
 		}
 		t, err := traces.open(s.left[0], s.options)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 		s.left, s.id = s.left[1:], t.manifest.TraceID
 		if s.known[s.id] {
 			continue
 		}
 		s.known[s.id] = true
-		if s.rest, err = s.pieces(t); err != nil {
-			return nil, "", err
+		if s.current, err = s.rowsOf(t); err != nil {
+			return nil, nil, "", err
 		}
+		s.rest = s.current.chunks[s.from]
 	}
-	p := s.rest[0]
-	s.rest = s.rest[1:]
-	return p, s.id, nil
+	c, s.rest = s.rest[0], s.rest[1:]
+	return c, s.current, s.id, nil
 }
 
 // attach creates the tables of the traces as views, and the macros and views of the command register.
 func attach(c *call) error {
+	filled := map[string]bool{}
 	for _, path := range c.paths {
-		if _, err := traces.open(path, c.options); err != nil {
+		t, err := traces.open(path, c.options)
+		if err != nil {
 			return err
 		}
+		for name := range t.chunks {
+			filled[name] = true
+		}
 	}
-	d := sqlfuncs.Dataset{Rows: map[string]string{}}
+	d := sqlfuncs.Dataset{Query: func(table string) string { return "FROM " + c.text(table) }}
 	if c.many {
 		d.Layout = sqlfuncs.ManyTraces
 	}
+	statements := append([]string{"BEGIN"}, d.Catalog().Statements()...)
 	for _, s := range schema.All() {
-		d.Rows[s.Name] = c.text(s.Name)
+		if filled[s.Name] {
+			statements = append(statements, sqlfuncs.ColumnComments(s)...)
+		}
 	}
-	return c.db.run(slices.Concat([]string{"BEGIN"}, d.Catalog().Statements(), sqlfuncs.ColumnComments(), []string{"COMMIT"}))
+	return c.db.run(append(statements, "COMMIT"))
 }
 
 // text returns the call of read_trace for a table of the same traces.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // release is the version of tpconvert. The linker sets it.
@@ -20,7 +18,7 @@ var release string
 
 // options say how a trace is read.
 type options struct {
-	memory  int64 // for its rows, in bytes; those beyond it go to temporary files
+	memory  int64 // for its rows, in bytes; those beyond it go to a temporary file
 	strict  bool  // lost data is an error
 	symbols []string
 }
@@ -30,7 +28,7 @@ const defaultMemory = 1 << 30
 
 // trace is a trace that was read.
 type trace struct {
-	rows     rows
+	*rows
 	facts    *tpconvert.Facts
 	manifest *tpconvert.Manifest
 }
@@ -41,23 +39,13 @@ func readTrace(path string, o options) (*trace, error) {
 	defer done()
 	memory.Limit(ctx, memory.Limits{Sorting: tpconvert.DefaultMemory, Small: memory.SmallHeap})
 	read := tpconvert.Options{Symbols: o.symbols, Version: release}
-	t := &trace{rows: rows{budget: o.memory, chunks: map[string][]*table.Chunk{}}}
+	t := &trace{rows: newRows(o.memory)}
 	var err error
-	if t.facts, err = tpconvert.ReadFile(ctx, path, &t.rows, read); err != nil {
-		return nil, errors.Join(err, t.rows.drop())
+	if t.facts, err = tpconvert.ReadFile(ctx, path, t.rows, read); err != nil {
+		return nil, err
 	}
 	t.manifest = t.facts.Manifest(read)
-	return t, t.rows.finish(t.manifest)
-}
-
-// count returns the number of rows of a table.
-func (t *trace) count(name string) (n int64) {
-	for _, of := range t.facts.Tables {
-		if of.Name == name {
-			n = of.Rows
-		}
-	}
-	return n
+	return t, t.manifest.Describe(t.rows)
 }
 
 // library has the traces that were read last, of all databases of the process.
@@ -91,7 +79,7 @@ func (l *library) open(path string, o options) (*trace, error) {
 		l.kept = slices.DeleteFunc(l.kept, func(other *kept) bool { return other == k })
 		return nil, err
 	case !k.done:
-		k.size, k.done = t.rows.bytes, true
+		k.size, k.done = t.bytes, true
 		l.trim(o.memory)
 	}
 	if text := t.facts.Losses().Describe(model.Lost, model.Damaged); o.strict && text != "" {

@@ -125,7 +125,7 @@ func (db *database) run(statements []string) error {
 //export tpconvert_drop
 func tpconvert_drop(data C.uintptr_t) { cgo.Handle(data).Delete() }
 
-// kept returns what DuckDB keeps for us.
+// of returns what DuckDB keeps for us.
 func of[T any](data C.uintptr_t) T { return cgo.Handle(data).Value().(T) }
 
 //export tpconvert_bind
@@ -141,8 +141,8 @@ func tpconvert_bind(info unsafe.Pointer) {
 			defer C.free(unsafe.Pointer(name))
 			withType(types[column.Type], func(t unsafe.Pointer) { C.duckdb_bind_add_result_column(info, name, t) })
 		}
-		if c.rows > 0 {
-			C.duckdb_bind_set_cardinality(info, C.uint64_t(c.rows), false)
+		if c.estimated > 0 {
+			C.duckdb_bind_set_cardinality(info, C.uint64_t(c.estimated), false)
 		}
 		C.bind_set_data(info, C.uintptr_t(cgo.NewHandle(c)))
 		return nil

@@ -41,6 +41,9 @@ help: ## this list
 build: ## bin/tpconvert, as it is distributed but with symbols
 	$(BUILD)
 
+extension: ## bin/tpconvert.duckdb_extension: traces are tables in any DuckDB of this machine
+	GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) extension bin/tpconvert.duckdb_extension
+
 fleet: ## bin/tpfleet, a module of its own
 	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .
 
@@ -219,15 +222,15 @@ man: build ## man pages in man/
 	bin/tpconvert man man
 
 # Builds for distribution. macOS and Windows have no DuckDB: that needs their own C++ compilers.
-LINUX        = linux-amd64-full linux-amd64-pure linux-arm64-full linux-arm64-pure
+LINUX        = linux-amd64-full linux-amd64-pure linux-amd64-extension linux-arm64-full linux-arm64-pure linux-arm64-extension
 BUILDS       = $(LINUX) darwin-amd64-pure darwin-arm64-pure windows-amd64-pure windows-arm64-pure
 HOST         = linux-$(shell $(GO) env GOHOSTARCH)
 
 dist: $(addprefix dist-,$(BUILDS)) ## bin/release: wheels, archives, deb, rpm, formula, lists of modules, checksums
 	GO=$(GO) .ci/dist/package $(BUILDS)
 
-wheel: dist-$(HOST)-full dist-$(HOST)-pure ## the wheel and the other packages of this machine, in bin/release
-	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure
+wheel: dist-$(HOST)-full dist-$(HOST)-pure dist-$(HOST)-extension ## the wheel and the other packages of this machine, in bin/release
+	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure $(HOST)-extension
 
 dist-test: export PGO := off
 dist-test: wheel ## packages for this machine, installed as a stranger would: a wheel, the static binary, the image, a deb

@@ -1,4 +1,4 @@
-"""The version of the wheel, and the command in it.
+"""The version of the wheel, and the command and DuckDB's extension in it.
 
 .ci/dist/package sets the variables. Without them, as in `pip install ./python`, the wheel has no
 command and works with one that is installed otherwise.
@@ -19,3 +19,5 @@ class CustomBuildHook(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
         build_data["shared_scripts"] = {command: os.path.basename(command)}
+        if extension := os.environ.get("TPCONVERT_EXTENSION"):
+            build_data["force_include"][extension] = "tpconvert/tpconvert.duckdb_extension"

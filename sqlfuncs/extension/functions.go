@@ -197,13 +197,13 @@ func attach(c *call) error {
 	if c.many {
 		d.Layout = sqlfuncs.ManyTraces
 	}
-	statements := append([]string{"BEGIN"}, d.Catalog().Statements()...)
+	statements := d.Catalog().Statements()
 	for _, s := range schema.All() {
 		if filled[s.Name] {
 			statements = append(statements, sqlfuncs.ColumnComments(s)...)
 		}
 	}
-	return c.db.run(append(statements, "COMMIT"))
+	return c.db.run(statements...)
 }
 
 // text returns the call of read_trace for a table of the same traces.

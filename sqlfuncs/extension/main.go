@@ -13,7 +13,9 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/tpconvert/tpconvert/model/table"
@@ -55,15 +57,58 @@ func load(handle unsafe.Pointer) error {
 	}
 	for _, f := range functions(db) {
 		if err := db.register(f); err != nil {
+			db.disconnect()
 			return err
 		}
 	}
+	attachable.add(db)
 	return nil
 }
 
 // database is a database that has loaded the extension.
 type database struct {
-	connection unsafe.Pointer
+	mu         sync.Mutex     // held while statements run
+	connection unsafe.Pointer // nil if it is closed
+}
+
+// databases have a connection, for attach_trace. DuckDB lets an extension connect only while it is loaded, and a connection keeps
+// its database open. So databases in files, which others may want to open, have none; of those in memory, the ones that nobody
+// else uses are closed when the next database loads the extension.
+type databases struct {
+	mu  sync.Mutex
+	all []*database
+}
+
+var attachable databases
+
+func (d *databases) add(db *database) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, db)
+	d.all = slices.DeleteFunc(d.all, func(old *database) bool {
+		keep := inMemory
+		if old != db {
+			keep = inUse
+		}
+		if old.run(keep) == nil {
+			return false
+		}
+		old.disconnect()
+		return true
+	})
+}
+
+// Statements that fail if a connection is not worth keeping.
+const (
+	inMemory = "SELECT CASE WHEN path IS NOT NULL THEN error('') END FROM duckdb_databases() WHERE database_name = current_database()"
+	inUse    = "SELECT CASE WHEN count = 1 THEN error('') END FROM duckdb_connection_count()"
+)
+
+// disconnect closes the connection.
+func (db *database) disconnect() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	C.duckdb_disconnect(&db.connection)
 }
 
 // register makes a function known.
@@ -106,20 +151,32 @@ func withType(id C.int, f func(t unsafe.Pointer)) {
 	f(t)
 }
 
-// run runs statements.
-func (db *database) run(statements []string) error {
-	text := C.CString(strings.Join(statements, ";\n"))
+// errNoConnection is for attach_trace in a database without a connection.
+var errNoConnection = errors.New("attach_trace needs a database in memory, to which ATTACH adds files: views of a trace in a file would need this extension")
+
+// run runs statements in a transaction.
+func (db *database) run(statements ...string) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.connection == nil {
+		return errNoConnection
+	}
+	err := db.query("BEGIN; " + strings.Join(statements, ";\n") + "; COMMIT")
+	if err != nil {
+		err = errors.Join(err, db.query("ROLLBACK"))
+	}
+	return err
+}
+
+func (db *database) query(sql string) error {
+	text := C.CString(sql)
 	defer C.free(unsafe.Pointer(text))
 	var result C.struct_query_result
 	defer C.duckdb_destroy_result(&result)
-	if C.duckdb_query(db.connection, text, &result) == 0 {
-		return nil
+	if C.duckdb_query(db.connection, text, &result) != 0 {
+		return errors.New(C.GoString(C.duckdb_result_error(&result)))
 	}
-	err := errors.New(C.GoString(C.duckdb_result_error(&result)))
-	rollback := C.CString("ROLLBACK")
-	defer C.free(unsafe.Pointer(rollback))
-	C.duckdb_query(db.connection, rollback, nil)
-	return err
+	return nil
 }
 
 //export tpconvert_drop

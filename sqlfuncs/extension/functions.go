@@ -183,7 +183,7 @@ func (s *source) chunk() (c *table.Chunk, of *rows, id string, err error) {
 
 // attach creates the tables of the traces as views, and the macros and views of the command register.
 func attach(c *call) error {
-	filled := map[string]bool{}
+	filled, symbols := map[string]bool{}, map[string]bool{}
 	for _, path := range c.paths {
 		t, err := traces.open(path, c.options)
 		if err != nil {
@@ -191,6 +191,9 @@ func attach(c *call) error {
 		}
 		for name := range t.chunks {
 			filled[name] = true
+		}
+		if err := t.symbols(symbols); err != nil {
+			return err
 		}
 	}
 	d := sqlfuncs.Dataset{Query: func(table string) string { return "FROM " + c.text(table) }}
@@ -203,7 +206,37 @@ func attach(c *call) error {
 			statements = append(statements, sqlfuncs.ColumnComments(s)...)
 		}
 	}
+	var names []string
+	for symbol := range symbols {
+		if name, ok := sqlfuncs.Demangle(symbol); ok {
+			names = append(names, fmt.Sprintf("(%s, %s)", sqltext.QuoteText(symbol), sqltext.QuoteText(name)))
+		}
+	}
+	if names != nil {
+		statements = append(statements, "INSERT INTO _demangled VALUES "+strings.Join(names, ", "))
+	}
 	return c.db.run(statements...)
+}
+
+// symbols adds the texts of the trace that may be symbols of compilers, for the macro demangle.
+func (t *trace) symbols(all map[string]bool) error {
+	for _, of := range [][]string{{"stack_profile_frame", "name", "deobfuscated_name"}, {"stack_profile_symbol", "name"}} {
+		for _, c := range t.chunks[of[0]] {
+			b, err := t.read(c, of[1:])
+			if err != nil {
+				return err
+			}
+			for _, column := range b.columns {
+				ids, _ := column.Values.([]table.StringID)
+				for _, id := range ids {
+					if text := b.texts.Get(id); strings.HasPrefix(text, "_") {
+						all[text] = true
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // text returns the call of read_trace for a table of the same traces.

@@ -1,6 +1,8 @@
+-- DuckDB 1.4 rejects a macro with the argument trace_id over views that name the column without its table.
+
 -- _gpu_args: what the args of work on GPUs say, under the names that PyTorch, Nsight Systems, rocpd and XPlane give it.
 CREATE OR REPLACE VIEW _gpu_args AS
-SELECT arg_set_id /*!, trace_id */,
+SELECT arg_set_id /*!, args.trace_id */,
        any_value(int_value) FILTER (flat_key = 'args.device') AS device,
        any_value(int_value) FILTER (flat_key = 'args.stream') AS stream,
        any_value(int_value) FILTER (flat_key = 'args.correlation') AS correlation,
@@ -24,7 +26,7 @@ GROUP BY a.int_value /*!, s.trace_id */;
 
 -- _gpu_hip_copy: the bytes that a call of HIP copies. Older traces of ROCm have them only there.
 CREATE OR REPLACE VIEW _gpu_hip_copy AS
-SELECT arg_set_id, any_value(try_cast(string_value AS BIGINT)) AS size /*!, trace_id */
+SELECT arg_set_id, any_value(try_cast(string_value AS BIGINT)) AS size /*!, args.trace_id */
 FROM args
 WHERE flat_key = 'args.size'
 GROUP BY ALL;
@@ -54,7 +56,7 @@ FROM (
     LEFT JOIN gpu_slice AS g ON g.id = s.id /*! AND g.trace_id = s.trace_id */
     LEFT JOIN _gpu_args AS a ON a.arg_set_id = s.arg_set_id /*! AND a.trace_id = s.trace_id */
     LEFT JOIN _gpu_call AS k ON k.correlation = a.correlation /*! AND k.trace_id = s.trace_id */
-    LEFT JOIN (SELECT slice_in, min(slice_out) AS slice_out /*!, trace_id */ FROM flow GROUP BY ALL) AS f ON f.slice_in = s.id /*! AND f.trace_id = s.trace_id */
+    LEFT JOIN (SELECT slice_in, min(slice_out) AS slice_out /*!, flow.trace_id */ FROM flow GROUP BY ALL) AS f ON f.slice_in = s.id /*! AND f.trace_id = s.trace_id */
     WHERE _gpu_is_work(s.category) AND s.dur >= 0) AS w
 LEFT JOIN slice AS c ON c.id = w.launch_id /*! AND c.trace_id = w.trace_id */
 LEFT JOIN _gpu_hip_copy AS h ON h.arg_set_id = c.arg_set_id /*! AND h.trace_id = c.trace_id */;

@@ -174,11 +174,11 @@ bench-ui: build ## time those queries beside Trace Processor
 metrics: build ## Perfetto's diff tests of metrics of version 1, from PERFETTO, a checkout
 	@if command -v python3 >/dev/null; then .ci/python .ci/metrics "$(PERFETTO)"; else echo "THE METRICS ARE NOT TESTED: there is no python3"; fi
 
-clients: build ## read datasets and DuckDB files with pinned versions of Python packages
+clients: build extension ## read datasets and DuckDB files with pinned versions of Python packages
 	@if command -v python3 >/dev/null; then \
 	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/java.jfr.gz && .ci/duckdbs bin/tpconvert && \
 	.ci/traceprocessors bin/tpconvert && \
-	TPCONVERT_BIN=$(CURDIR)/bin/tpconvert PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 .ci/python -m pytest -q -p no:cacheprovider python/tests && \
+	TPCONVERT_BIN=$(CURDIR)/bin/tpconvert TPCONVERT_EXTENSION=$(CURDIR)/bin/tpconvert.duckdb_extension PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 .ci/python -m pytest -q -p no:cacheprovider python/tests && \
 	docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz && DUCKDB=1.5.5 docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
 	else echo "THE CLIENTS ARE NOT TESTED: there is no python3"; fi
 

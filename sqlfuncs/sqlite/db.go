@@ -2,8 +2,8 @@
 // https://sqlite.org/c3ref for what the calls mean.
 //
 // On Linux with cgo, SQLite is C code (c*). Calls between C and Go are slow, so arguments, results and rows are packed into cells,
-// and C reads the columns of a Columnar cursor by itself. Elsewhere, SQLite is the Go code that modernc.org/sqlite/lib makes
-// of it (go_*): nothing is boxed or copied on the way. All other files are for both.
+// and C reads the columns of a Columnar cursor by itself. Elsewhere, and with the tag gosqlite, SQLite is the Go code that
+// modernc.org/sqlite/lib makes of it (go_*): nothing is boxed or copied on the way. All other files are for both.
 package sqlite
 
 import (

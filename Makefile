@@ -126,7 +126,7 @@ race: ## tests of concurrent code, with the race detector
 	$(GO) test -vet=off -race -short $(TESTFLAGS) $$($(SHARING))
 
 race-all: race ## the same, also of whole conversions and servers
-	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc/... ./sqlfuncs/dataframe ./sqlfuncs/operators
+	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc/... ./sqlfuncs/dataframe ./sqlfuncs/extension ./sqlfuncs/operators
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

@@ -19,6 +19,7 @@ type Ahead struct {
 	block []byte // the block that Read is in
 	rest  []byte // unread part of the block
 	err   error  // from the input, valid once full is closed
+	fault error  // the panic of reading, likewise
 }
 
 // ReadAhead starts to read r. Reading ends with the error of ctx when ctx is done, even
@@ -35,6 +36,7 @@ func ReadAhead(ctx context.Context, r io.Reader) *Ahead {
 
 func (a *Ahead) fill(r io.Reader) {
 	defer close(a.full)
+	defer caught(&a.fault)
 	for a.err == nil {
 		var block []byte
 		select {
@@ -67,6 +69,9 @@ func (a *Ahead) Read(p []byte) (int, error) {
 		case <-a.ctx.Done():
 			return 0, a.ctx.Err()
 		case block, ok := <-a.full:
+			if !ok && a.fault != nil {
+				panic(a.fault)
+			}
 			if !ok {
 				a.free = nil // the blocks' memory
 				return 0, a.err

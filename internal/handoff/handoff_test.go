@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -83,5 +84,30 @@ func TestStop(t *testing.T) {
 	h.Stop()
 	if !ended {
 		t.Error("Stop returned before the helper ended")
+	}
+}
+
+// A panic of the helper is one of its owner, after what was done before.
+func TestPanic(t *testing.T) {
+	h := Help(2, func(h *Helper[int]) {
+		v, _ := h.Next()
+		h.Done(v)
+		v, _ = h.Next()
+		h.Done(1 / v)
+	})
+	h.Give(1)
+	h.Give(0)
+	if v, ok := h.Take(); v != 1 || !ok {
+		t.Errorf("took %d, %t", v, ok)
+	}
+	for name, owner := range map[string]func(){"Take": func() { h.Take() }, "Stop": h.Stop} {
+		func() {
+			defer func() {
+				if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), "divide by zero") {
+					t.Errorf("%s: %v", name, err)
+				}
+			}()
+			owner()
+		}()
 	}
 }

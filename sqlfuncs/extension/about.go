@@ -70,7 +70,7 @@ func (c *call) describes(which int, fill func(t *trace, a *about, text func(stri
 func bindTables(c *call) error {
 	c.describes(tablesOfTrace, func(t *trace, a *about, text func(string) table.StringID) {
 		for _, s := range schema.All() {
-			if s.Abstract {
+			if s.Abstract || c.attach != nil && t.count(s.Name) == 0 {
 				continue
 			}
 			var columns []string

@@ -119,7 +119,7 @@ func withType(id C.int, f func(t unsafe.Pointer)) {
 }
 
 // errNoConnection is for attach_trace in a database without a connection.
-var errNoConnection = errors.New("attach_trace needs a database in memory, to which ATTACH adds files: views of a trace in a file would need this extension")
+var errNoConnection = errors.New("attach_trace needs a database in memory, to which ATTACH adds files: in a file, its views would need this extension")
 
 // run runs statements in a transaction.
 func (db *database) run(statements ...string) error {

@@ -576,6 +576,23 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
+// TestCallbacksOfProcesses reads callbacks of two processes that have the same address, which nodes without randomized addresses do.
+func TestCallbacksOfProcesses(t *testing.T) {
+	const metadata = `/* CTF 1.8 */
+		trace { major = 1; minor = 8; byte_order = le; };
+		env { domain = "ust"; };
+		stream { event.header := struct { integer { size = 8; } id; };
+			event.context := struct { integer { size = 8; } _vpid; integer { size = 8; } _vtid; }; };
+		event { name = "ros2:rclcpp_callback_register"; id = 0; fields := struct { integer { size = 16; base = hex; } _callback; string _symbol; }; };
+		event { name = "ros2:callback_start"; id = 1; fields := struct { integer { size = 16; base = hex; } _callback; integer { size = 8; } _intra; }; };
+		event { name = "ros2:callback_end"; id = 2; fields := struct { integer { size = 16; base = hex; } _callback; }; };`
+	const stream = "\x00\x07\x07\x34\x12talk()\x00" + "\x00\x08\x08\x34\x12listen()\x00" + "\x01\x07\x09\x34\x12\x00" + "\x02\x07\x09\x34\x12" +
+		"\x01\x08\x08\x34\x12\x00" + "\x02\x08\x08\x34\x12" + "\x01\x06\x06\x34\x12\x00" + "\x02\x06\x06\x34\x12"
+	tables := ingesttest.MustRead(t, "t.tar", folder(t, [2]string{"metadata", metadata}, [2]string{"s_0", stream}))
+	tables.Want(t, "slice", "ts|dur|name", "1|0|ros2:rclcpp_callback_register", "2|0|ros2:rclcpp_callback_register",
+		"3|1|talk()", "5|1|listen()", "7|1|callback 0x1234")
+}
+
 // unpack returns the files of a compressed archive.
 func unpack(t testing.TB, name string) (files [][2]string) {
 	t.Helper()

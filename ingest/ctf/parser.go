@@ -22,7 +22,7 @@ type parser struct {
 	set     model.ArgSet
 	path    []byte // of the element of an array
 	now     current
-	symbols map[uint64]model.StringID // functions of ROS 2's callbacks
+	symbols map[callback]model.StringID // functions of ROS 2's callbacks
 }
 
 // streamTrack is the track for the events of a stream without threads.
@@ -44,7 +44,7 @@ type current struct {
 type handler func(p *parser, e *current)
 
 func newParser(c *model.Context, d *declarations) *parser {
-	p := &parser{Context: c, pid: none, symbols: map[uint64]model.StringID{}}
+	p := &parser{Context: c, pid: none, symbols: map[callback]model.StringID{}}
 	env := map[string]value{}
 	for _, e := range d.env {
 		env[e.name] = e.value
@@ -302,15 +302,24 @@ func enterFunction(p *parser, e *current) {
 
 func endSlice(p *parser, e *current) { p.Slices.End(e.ts, p.track(e), e.category, 0, &p.set) }
 
+// callback is an address in a process, which another process may have, too.
+type callback struct {
+	pid     int64
+	address uint64
+}
+
+func (p *parser) callback(e *current) callback { return callback{e.pid, p.event.Uint("callback")} }
+
 func registerCallback(p *parser, e *current) {
-	p.symbols[p.event.Uint("callback")] = p.Store.Strings.InternBytes(p.event.Text("symbol"))
+	p.symbols[p.callback(e)] = p.Store.Strings.InternBytes(p.event.Text("symbol"))
 	p.Slices.Instant(e.ts, p.track(e), e.category, e.nameID, &p.set)
 }
 
 func startCallback(p *parser, e *current) {
-	name := p.symbols[p.event.Uint("callback")]
+	of := p.callback(e)
+	name := p.symbols[of]
 	if name == 0 {
-		name = p.Store.Strings.Intern("callback 0x" + strconv.FormatUint(p.event.Uint("callback"), 16))
+		name = p.Store.Strings.Intern("callback 0x" + strconv.FormatUint(of.address, 16))
 	}
 	p.Slices.Begin(e.ts, p.track(e), e.category, name, &p.set)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -252,4 +253,27 @@ func TestSharedLocations(t *testing.T) {
 	if rows := len(tables.Rows("aggregate_sample", "value")); rows < 700 || !slices.Equal(stats, []string{"otlp_profile_errors|damaged"}) {
 		t.Errorf("%d sums, stats %q", rows, stats)
 	}
+}
+
+// Profiles that share a stack read it once, and each value of a sample has the attributes of the sample, but not thousands of them.
+func TestSharedProfiles(t *testing.T) {
+	const n = 6000
+	indices := func(first int) string {
+		var all []string
+		for i := range n {
+			all = append(all, strconv.Itoa(first+i))
+		}
+		return strings.Join(all, ",")
+	}
+	shared := `{"sampleType":{"typeStrindex":1},"samples":[{"stackIndex":1,"values":["3"]}]}`
+	text := `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[` + strings.Repeat(shared+",", n) +
+		`{"sampleType":{"typeStrindex":1},"samples":[{"values":["1","2"],"attributeIndices":[` + indices(1) + `]}]}]}]}],
+		"dictionary":{"stringTable":["","cpu","k"],"locationTable":[{}` + strings.Repeat(`,{"address":"16"}`, n) + `],"stackTable":[{},{"locationIndices":[` + indices(1) + `]}],
+		"attributeTable":[{}` + strings.Repeat(`,{"keyStrindex":2,"value":{"intValue":"7"}}`, n) + `]}}`
+	tables := ingesttest.MustRead(t, "a.json", []byte(text))
+	tables.Want(t, "aggregate_sample", "value", strconv.Itoa(3*n), "3")
+	if labels := len(tables.Rows("aggregate_sample_label", "id")); labels != 2*256 {
+		t.Errorf("%d labels of two values", labels)
+	}
+	tables.Want(t, "stats", "name|value", "unread_fact|"+strconv.Itoa(n-256))
 }

@@ -191,6 +191,16 @@ func TestLabels(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// Each value of a sample has its labels, but not thousands of them.
+func TestManyLabels(t *testing.T) {
+	const n = 1000
+	tables := read(t, texts("", "cpu", "k", "v"), strings.Repeat(msg(1, num(1, 1)), n), msg(2, msg(2, strings.Repeat("\x05", n)), strings.Repeat(msg(3, num(1, 2), num(2, 3)), n)))
+	if rows := len(tables.Rows("aggregate_sample_label", "id")); rows != 256*n {
+		t.Errorf("%d labels of %d values", rows, n)
+	}
+	tables.Want(t, "stats", "name|value", "unread_fact|744")
+}
+
 // TestFacts checks what a profile says of itself, also before its texts.
 func TestFacts(t *testing.T) {
 	facts := []string{num(7, 3), num(8, 4), num(9, 1_700_000_000_000_000_000), num(10, 5_000_000_000),

@@ -48,7 +48,12 @@ func (p *contents) store(scope string) error {
 func (p *contents) storeLabels(callsite profile.CallsiteID, profiles []profile.AggregateID, values []uint64, labels []label) {
 	t := &p.context.Store.AggregateSampleLabel
 	sample := t.Rows()
-	for i, v := range values[:min(len(values), len(profiles))] {
+	values = values[:min(len(values), len(profiles))]
+	labels, left := profile.Share(labels, len(values))
+	for range left {
+		p.context.File.Unread(model.StatUnreadFact, model.None, "shared label").Add(model.LogEntry{})
+	}
+	for i, v := range values {
 		for _, l := range labels {
 			row := t.Append()
 			t.SampleID.Set(row, sample)

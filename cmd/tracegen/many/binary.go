@@ -34,6 +34,14 @@ var binaries = []Format{
 		}
 		return append(pb.Message(b), pprofHead...).Bytes(4, pb.Message{}.Number(1, 1).Number(3, 5)).Bytes(2, sample)
 	}},
+	{Name: "pprof-shared-labels", whole: func(b []byte, n int) []byte { // of all values of a sample
+		m, sample, values := append(pb.Message(b), pprofHead...), pb.Message{}, make(pb.Message, n)
+		for range n {
+			m = m.Bytes(1, pb.Message{}.Number(1, 1))
+			sample = sample.Bytes(3, pb.Message{}.Number(1, 1).Number(2, 2))
+		}
+		return m.Bytes(2, sample.Bytes(2, values))
+	}},
 	{Name: "pprof-mappings", head: pprofHead, each: func(b []byte, i, _ int) []byte {
 		id := uint64(i) + 1
 		return pb.Message(b).Bytes(3, pb.Message{}.Number(1, id).Number(2, id*4096).Number(3, id*4096+4096).Number(5, 1)).

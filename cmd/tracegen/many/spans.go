@@ -3,6 +3,7 @@ package many
 import (
 	"encoding/binary"
 	"strconv"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 )
@@ -68,6 +69,41 @@ var spans = []Format{
 		e.text(`]},"spans":[`)
 		e.repeat(",", func(i int) { e.span(i+1, i) })
 		e.text("]}]}]}")
+	}),
+	otlpProfilesOf("otlp-profiles-stacks", func(p *otlpProfiles) { // with a function and an attribute each
+		for i := range p.n {
+			p.frame()
+			p.stack([]int{i + 1})
+			p.attribute()
+			p.sample(i+1, []int{i + 1}, []int{1})
+		}
+		p.endProfile()
+		p.endResource(0)
+	}),
+	otlpProfilesOf("otlp-profiles-shared-stack", func(p *otlpProfiles) { // of many profiles
+		for range p.n {
+			p.frame()
+			p.sample(1, nil, []int{1})
+			p.endProfile()
+		}
+		p.stack(upTo(p.n))
+		p.endResource(0)
+	}),
+	otlpProfilesOf("otlp-profiles-shared-attributes", func(p *otlpProfiles) { // of many values
+		for range p.n {
+			p.attribute()
+		}
+		p.sample(0, upTo(p.n), upTo(p.n))
+		p.endProfile()
+		p.endResource(0)
+	}),
+	otlpProfilesOf("otlp-profiles-shared-text", func(p *otlpProfiles) { // of many resources
+		text := p.text(strings.Repeat("v", p.n))
+		for range p.n {
+			p.sample(0, nil, []int{1})
+			p.endProfile()
+			p.endResource(text)
+		}
 	}),
 	textOfAll("jaeger-spans", func(e *textOf) {
 		e.text(`{"data":[{"traceID":"1","spans":[`)
@@ -164,6 +200,83 @@ func otlpOf(name string, each func(p *span)) Format {
 
 func otlpWhole(name string, request func(n int) pb.Message) Format {
 	return Format{Name: name, whole: func(b []byte, n int) []byte { return append(b, request(n)...) }}
+}
+
+// otlpProfiles is a message ProfilesData of version 1.10. The first entry of each table stands for none.
+type otlpProfiles struct {
+	n                                        int
+	resources, profiles, samples, dictionary pb.Message
+	texts, functions, attributes             int
+}
+
+// otlpProfilesOf is profiles that share a dictionary.
+func otlpProfilesOf(name string, add func(p *otlpProfiles)) Format {
+	return otlpWhole(name, func(n int) pb.Message {
+		p := otlpProfiles{n: n}
+		for table := range 7 {
+			p.dictionary = p.dictionary.Bytes(1+table, nil)
+		}
+		p.text("cpu")
+		add(&p)
+		return p.resources.Bytes(2, p.dictionary)
+	})
+}
+
+// text adds a text, whose index it returns.
+func (p *otlpProfiles) text(s string) int {
+	p.dictionary = p.dictionary.Bytes(5, []byte(s))
+	p.texts++
+	return p.texts
+}
+
+// frame adds a function, and a location in it with the same index.
+func (p *otlpProfiles) frame() {
+	p.functions++
+	name := p.text("f" + strconv.Itoa(p.functions))
+	p.dictionary = p.dictionary.Bytes(3, pb.Message{}.Number(1, uint64(name)))
+	p.dictionary = p.dictionary.Bytes(2, pb.Message{}.Bytes(3, pb.Message{}.Number(1, uint64(p.functions))))
+}
+
+func (p *otlpProfiles) attribute() {
+	p.attributes++
+	key := p.text("k" + strconv.Itoa(p.attributes))
+	p.dictionary = p.dictionary.Bytes(6, pb.Message{}.Number(1, uint64(key)).Bytes(2, pb.Message{}.Bytes(1, []byte("v"))))
+}
+
+func (p *otlpProfiles) stack(locations []int) {
+	p.dictionary = p.dictionary.Bytes(7, pb.Message{}.Bytes(1, packed(locations)))
+}
+
+func (p *otlpProfiles) sample(stack int, attributes, values []int) {
+	p.samples = p.samples.Bytes(2, pb.Message{}.Number(1, uint64(stack)).Bytes(2, packed(attributes)).Bytes(4, packed(values)))
+}
+
+// endProfile makes a profile of the samples.
+func (p *otlpProfiles) endProfile() {
+	p.profiles = p.profiles.Bytes(2, append(pb.Message{}.Bytes(1, pb.Message{}.Number(1, 1)), p.samples...))
+	p.samples = nil
+}
+
+// endResource makes a resource of the profiles, with an attribute.
+func (p *otlpProfiles) endResource(text int) {
+	attribute := pb.Message{}.Bytes(1, []byte("k")).Bytes(2, pb.Message{}.Number(8, uint64(text)))
+	p.resources = p.resources.Bytes(1, pb.Message{}.Bytes(1, pb.Message{}.Bytes(1, attribute)).Bytes(2, p.profiles))
+	p.profiles = nil
+}
+
+// upTo returns the numbers from 1 to n.
+func upTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i+1)
+	}
+	return all
+}
+
+func packed(numbers []int) (b []byte) {
+	for _, n := range numbers {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return b
 }
 
 // span appends a span as JSON of OTLP.

@@ -23,6 +23,7 @@ type dictionary struct {
 	attributes []attribute
 	units      map[model.StringID]model.StringID // by the key of an attribute
 	stacks     [][]byte                          // packed indices of locations, the innermost first
+	known      map[uint64]stack                  // by their index or, if there is no table of them, place in the indices of a profile
 }
 
 type mapping struct {

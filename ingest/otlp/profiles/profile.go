@@ -20,7 +20,6 @@ type profileReader struct {
 	startOf uint64 // ns since 1970
 	lasts   uint64 // ns
 	indices []uint64
-	stacks  map[uint64]stack // by their index, or place in indices
 	scratch sampled
 	path    []uint64
 }
@@ -67,7 +66,9 @@ func (p *profileReader) read(message []byte) error {
 		p.damaged()
 	}
 	p.facts()
-	p.stacks = map[uint64]stack{}
+	if p.dictionary.known == nil || !p.release.zeroIsNone {
+		p.dictionary.known = map[uint64]stack{}
+	}
 	for m := wire.Read(message); m.Next(); {
 		if roleOf(p.release.profile, &m.Field) == sample && m.Type == wire.Bytes {
 			if err := p.sample(m.Bytes()); err != nil {
@@ -282,31 +283,21 @@ func (p *profileReader) kind(t *valueType) model.StringID {
 
 // stackOf returns the stack of a sample.
 func (p *profileReader) stackOf(s *sampled) stack {
-	key, path := s.stack, s.locations
-	known := true
-	switch {
-	case p.release.zeroIsNone:
-		if i, ok := p.entry(s.stack, len(p.dictionary.stacks)); ok {
-			p.path = appendVarints(p.path[:0], p.dictionary.stacks[i])
-			path = p.path
-		}
-	case len(path) > 0:
-		known = false
-	case s.length > 0:
-		all := p.indices
-		if s.start > uint64(len(all)) || s.length > uint64(len(all))-s.start {
-			p.damaged()
-			break
-		}
-		key, path = s.start<<32|s.length, all[s.start:s.start+s.length]
+	key, own := s.stack, false
+	if !p.release.zeroIsNone {
+		key, own = s.start<<32|s.length, len(s.locations) > 0
 	}
-	if at, ok := p.stacks[key]; ok && known {
+	if at, ok := p.dictionary.known[key]; ok && !own {
 		return at
 	}
 	at := stack{profile.EmptyStack, model.None}
+	path, ok := p.pathOf(s)
+	if !ok {
+		return at
+	}
 	if !p.spend(frameCost * len(path)) {
 		p.damaged()
-		path = nil
+		return at
 	}
 	for i := len(path) - 1; i >= 0; i-- {
 		if frame := p.frame(path[i]); frame != model.None {
@@ -314,10 +305,31 @@ func (p *profileReader) stackOf(s *sampled) stack {
 			at.callsite = p.in.Store.Stacks.Callsite(at.callsite, frame)
 		}
 	}
-	if known {
-		p.stacks[key] = at
+	if !own {
+		p.dictionary.known[key] = at
 	}
 	return at
+}
+
+// pathOf returns the locations of a sample's stack, the innermost first, or false if it has none.
+func (p *profileReader) pathOf(s *sampled) ([]uint64, bool) {
+	all := p.indices
+	switch {
+	case p.release.zeroIsNone:
+		i, ok := p.entry(s.stack, len(p.dictionary.stacks))
+		if ok {
+			p.path = appendVarints(p.path[:0], p.dictionary.stacks[i])
+		}
+		return p.path, ok
+	case len(s.locations) > 0:
+		return s.locations, true
+	case s.length == 0:
+		return nil, false
+	case s.start > uint64(len(all)) || s.length > uint64(len(all))-s.start:
+		p.damaged()
+		return nil, false
+	}
+	return all[s.start : s.start+s.length], true
 }
 
 // appendVarints appends packed numbers.
@@ -335,6 +347,12 @@ func appendVarints(to []uint64, b []byte) []uint64 {
 // sum adds the values of a sample to the sums at its stack. Those with attributes are also kept by themselves.
 func (p *profileReader) sum(s *sampled, at stack) {
 	number := p.in.Store.AggregateSampleLabel.Rows()
+	var unshared, old int
+	s.attributes, unshared = profile.Share(s.attributes, len(s.values))
+	s.labels, old = profile.Share(s.labels, len(s.values))
+	for range unshared + old {
+		p.unread("shared label")
+	}
 	for i, v := range s.values {
 		t := i
 		if p.release.zeroIsNone {

@@ -110,7 +110,6 @@ func (r *reader) traceFacts(block []byte) bool {
 	if !r.begin(&c) {
 		return false
 	}
-	pid := int64(0)
 	for range c.uint(4) {
 		key, value := c.utf8(), c.utf8()
 		if c.failed {
@@ -119,11 +118,10 @@ func (r *reader) traceFacts(block []byte) bool {
 		}
 		number, err := strconv.ParseInt(value, 10, 64)
 		if key == "ProcessId" && err == nil {
-			pid = number
+			r.setProcess(number)
 		}
 		r.in.File.SetMetadata("nettrace."+key, model.StringArg(r.Store.Strings.Intern(value)))
 	}
-	r.setProcess(pid)
 	return true
 }
 

@@ -35,10 +35,13 @@ func (p *parser) learnName(pid int64, payload []byte) bool {
 	c := cursor{b: payload}
 	c.varint() // the number in the namespace
 	name := c.short()
-	if c.failed || name == "" {
+	if c.failed {
 		return false
 	}
-	p.Machine.SetProcessName(p.Machine.Process(pid), p.Store.Strings.Intern(name), model.ProcessNameOther)
+	upid := p.Machine.Process(pid)
+	if name != "" {
+		p.Machine.SetProcessName(upid, p.Store.Strings.Intern(name), model.ProcessNameOther)
+	}
 	return true
 }
 
@@ -125,7 +128,7 @@ func last[T any](all []T, is func(T) bool) *T {
 }
 
 // universalSample stores a sample of the processor's time. Its value is its weight.
-func (p *parser) universalSample(ts int64, utid model.UTID, stack int64, cpu uint64, payload []byte) {
+func (p *parser) universalSample(ts int64, utid model.UTID, stack, labels int64, cpu uint64, payload []byte) {
 	v := profile.NewSample(ts, "nettrace")
 	v.UTID, v.UPID = utid, p.Machine.ProcessOf(utid)
 	if cpu < maxCPU {
@@ -138,7 +141,14 @@ func (p *parser) universalSample(ts int64, utid model.UTID, stack int64, cpu uin
 	if weight := int64(c.varint()); !c.failed && weight > 0 {
 		v.Weight = weight
 	}
-	p.Store.Stacks.AddSample(v)
+	id := p.Store.Stacks.AddSample(v)
+	if labels == noLabels {
+		return
+	}
+	var set model.ArgSet
+	p.addLabels(&set, labels)
+	row := p.Store.Stacks.AddSampleEvent(id, p.Store.Strings.Intern("cpu"), model.None)
+	p.Store.StackSampleEvent.ArgSetID.Set(row, p.Store.InternArgs(&set))
 }
 
 // maxCPU limits the numbers of processors.

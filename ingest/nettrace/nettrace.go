@@ -123,7 +123,10 @@ func (r *reader) begin(c *cursor) bool {
 }
 
 // setProcess sets the process that was traced.
-func (r *reader) setProcess(pid int64) { r.pid, r.upid = pid, r.Machine.Process(pid) }
+func (r *reader) setProcess(pid int64) {
+	r.pid = pid
+	r.Machine.Process(pid)
+}
 
 // time converts ticks to ns since 1970.
 func (r *reader) time(ticks int64) int64 {

@@ -14,7 +14,6 @@ import (
 type parser struct {
 	*model.Context
 	pid     int64
-	upid    model.UPID
 	pointer int // bytes
 	types   []*eventType
 	lines   map[string][]string // of the runtime's manifest
@@ -75,6 +74,8 @@ func (p *parser) utid(number uint64) model.UTID {
 		return t.utid
 	case t.tid == model.None:
 		t.utid = p.Machine.AddThread(int64(number), p.Machine.Process(t.pid), false)
+	case t.tid == 0: // of events about the process
+		t.utid = p.Machine.ThreadOf(t.pid, t.pid)
 	default:
 		t.utid = p.Machine.ThreadOf(t.tid, t.pid)
 	}
@@ -138,16 +139,17 @@ func (p *parser) learnModule(_ int64, payload []byte) bool {
 	return true
 }
 
-func (p *parser) learnProcess(_ int64, payload []byte) bool {
+func (p *parser) learnProcess(pid int64, payload []byte) bool {
 	c := cursor{b: payload}
 	line := c.text()
 	if c.failed || line == "" {
 		return false
 	}
-	p.Machine.SetCmdline(p.upid, p.Store.Strings.Intern(line))
+	upid := p.Machine.Process(pid)
+	p.Machine.SetCmdline(upid, p.Store.Strings.Intern(line))
 	program, _, _ := strings.Cut(line, " ")
 	program = program[strings.LastIndexAny(program, `/\`)+1:]
-	p.Machine.SetProcessName(p.upid, p.Store.Strings.Intern(program), model.ProcessNameOther)
+	p.Machine.SetProcessName(upid, p.Store.Strings.Intern(program), model.ProcessNameOther)
 	return true
 }
 
@@ -189,7 +191,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 		p.sample(ts, utid, stack, r)
 		return nil
 	case t.provider == universal && t.title == "cpu":
-		p.universalSample(ts, utid, stack, cpu, r)
+		p.universalSample(ts, utid, stack, labels, cpu, r)
 		return nil
 	}
 	args := model.ArgFunc(func(set *model.ArgSet) {
@@ -205,11 +207,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 				v.addText(activityKeys[i], activityKeys[i], guid(id))
 			}
 		}
-		if labels != noLabels {
-			for _, l := range p.labels[labels] {
-				set.Add(l.key, l.value)
-			}
-		}
+		p.addLabels(set, labels)
 	})
 	track := p.Tracks.Thread(utid)
 	switch pair := t.pair; {
@@ -227,6 +225,16 @@ func (p *parser) Event(ts int64, event []byte) error {
 		p.callstack(p.Slices.End(ts, track, t.category, t.name, args), track, stack, true)
 	}
 	return nil
+}
+
+// addLabels adds a list of labels, or none.
+func (p *parser) addLabels(set *model.ArgSet, number int64) {
+	if number == noLabels {
+		return
+	}
+	for _, l := range p.labels[number] {
+		set.Add(l.key, l.value)
+	}
 }
 
 var activityKeys = [...]string{"ActivityId", "RelatedActivityId"}

@@ -71,6 +71,7 @@ const (
 	kindRest     kind = 101 // what is not read
 	kindSystem   kind = 102 // a time of version 6
 	kindUnit     kind = 103 // a character of version 6, of which arrays are texts
+	kindShort    kind = 104 // a text of what is universal, described as a character in UTF-8
 )
 
 // The providers of the runtime. The metadata of their events has neither names nor fields.
@@ -162,6 +163,13 @@ func (r *reader) define(id uint32, t *eventType, name string) {
 	}
 	word := r.Store.Strings.Intern
 	t.title, t.category = name, word(t.provider)
+	if t.provider == universal || t.provider == system {
+		for i := range t.fields {
+			if t.fields[i].kind == kindUTF8 {
+				t.fields[i].kind = kindShort
+			}
+		}
+	}
 	t.pair, t.learn = pairs[t.provider+" "+name], learners[t.provider+" "+name]
 	t.silent = t.provider == rundown || t.provider == system && slices.Contains(silent, name)
 	if t.pair != nil {
@@ -324,6 +332,8 @@ func (v *values) field(f *field, flat, key string) {
 		add(model.UintArg(v.varint()))
 	case kindUTF8:
 		v.addText(flat, key, string(v.take(1)))
+	case kindShort:
+		v.addText(flat, key, v.short())
 	case kindBool8:
 		add(model.BoolArg(v.uint(1) != 0))
 	case kindSystem:

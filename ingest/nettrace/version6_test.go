@@ -109,6 +109,31 @@ func TestVersion6(t *testing.T) {
 		"nettrace_events_lost|16|Events that .NET's runtime dropped, by the numbers missing from those of each thread.")
 }
 
+// TestUniversal reads what one_collect's record-trace writes: texts that are described as a character, processes without a name, and labels
+// of samples.
+func TestUniversal(t *testing.T) {
+	w := new(writer).add([]byte("Nettrace"), int32(0), int32(6), int32(0))
+	w.block6(1, new(writer).add([]int16{2020, 9, 0, 13, 12, 26, 40, 500}, int64(1000), int64(1_000_000), int32(8), int32(0)).Bytes())
+	const varUint, char8 = 21, 23
+	names := fields6(field6("NamespaceId", varUint), field6("Name", char8), field6("NamespaceName", char8))
+	w.block6(3, []byte{0, 0}, metadata6(1, "Universal.System", 0, "ExistingProcess", names), metadata6(2, "Universal.System", 1, "ProcessCreate", names),
+		metadata6(3, "Universal.Events", 1, "cpu", fields6(field6("Value", varUint))))
+	w.block6(6, sized(varint(1), []byte{2}, varint(70), []byte{3}, varint(0)), sized(varint(2), []byte{2}, varint(80), []byte{3}, varint(0)),
+		sized(varint(3), []byte{2}, varint(80), []byte{3}, varint(81)))
+	w.block6(8, new(writer).add(int32(1), int32(1)).Bytes(), []byte{5 | 0x80}, utf8("user"), utf8("me"))
+	w.block6(2, header(compressed).Bytes(), event6(1, 0, 1, 0, 0, 100, 0, slices.Concat(varint(0), short(""), short("Unknown"))),
+		event6(2, 0, 2, 0, 0, 1, 0, slices.Concat(varint(80), short("sh"), short("Unknown"))), event6(3, 0, 3, 0, 0, 1, 1, varint(1)))
+	w.block6(0)
+	tables := ingesttest.MustRead(t, "a.nettrace", w.Bytes())
+	tables.Want(t, "process", "pid|name", "0|NULL", "70|NULL", "80|sh")
+	tables.Want(t, "thread", "tid|upid", "0|0", "70|1", "80|2", "81|2")
+	tables.Want(t, "slice", "name", "ProcessCreate")
+	tables.Want(t, "stack_sample", "cpu|utid", "0|3")
+	tables.Want(t, "args", "key|int_value|string_value", "utid|2|NULL", "NamespaceId|80|NULL", "Name|NULL|sh", "NamespaceName|NULL|Unknown", "user|NULL|me")
+	tables.Want(t, "stack_sample_event", "stack_sample_id|event|period|arg_set_id", "0|cpu|NULL|4")
+	tables.Want(t, "stats", "name|value", "nettrace_events_lost|3") // the threads' numbers follow each other
+}
+
 func TestDamage6(t *testing.T) {
 	data := trace6()
 	ingesttest.Cuts(t, data[:bytes.Index(data, []byte("nothing"))], "stack_sample")

@@ -13,6 +13,7 @@ GROWTH      ?= long
 GPUFILES    ?= $(GPUTRACES)
 GPUTRACES   ?= $(wildcard $(addprefix $(SHARED)/conformance/traces/chrome-json/,*__df_index_resolver.* *__resnet_kineto.* *__worker0.* *__profile_trace_rank_0.*))
 MUTATE      ?= 5m
+DAMAGED     ?= 500
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
@@ -27,7 +28,7 @@ BUILD        = GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) $(KIND) bi
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test nightly quick check unit coverage race race-all fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick check unit coverage race race-all fuzz smoke conformance clients generate faults soak asan growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Tests need not compile again what they have compiled.
 test nightly quick smoke conformance clients faults growth: BUILD = $(GO) build -o bin/tpconvert ./cmd/tpconvert
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
@@ -49,7 +50,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: cross coverage race-all fuzz clients parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: cross coverage race-all asan fuzz clients parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -127,6 +128,10 @@ race: ## tests of concurrent code, with the race detector
 
 race-all: race ## the same, also of whole conversions and servers
 	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./ingest/proto/families ./rpc/... ./sqlfuncs/dataframe ./sqlfuncs/extension ./sqlfuncs/operators
+
+asan: ## tests of PerfettoSQL with AddressSanitizer in SQLite and our C, also on DAMAGED damaged datasets
+	CGO_ENABLED=1 $(GO) test -vet=off -asan -timeout 60m ./sqlfuncs/sqlite ./sqlfuncs/operators
+	CGO_ENABLED=1 $(GO) test -vet=off -asan -timeout 60m ./sqlfuncs/perfettosql -datasets $(DAMAGED)
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -89,11 +88,6 @@ func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *
 		return from, err
 	}
 	defer reader.Close()
-	defer func() {
-		if p := recover(); p != nil { // the library does, at some damaged heads of pages
-			err = fmt.Errorf("%w: %v", errPage, p)
-		}
-	}()
 	if at, err = read(reader, from, end); err == errEncoding {
 		err = nil
 	}

@@ -22,16 +22,24 @@ type File struct {
 }
 
 // Open opens a Parquet file. Texts go to the pool.
-func Open(r parquet.ReaderAtSeeker, pool *dataframe.Pool) (*File, error) {
+func Open(r parquet.ReaderAtSeeker, pool *dataframe.Pool) (f *File, err error) {
+	defer rescue(&err)
 	reader, err := file.NewParquetReader(r)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Rows: int(reader.NumRows()), pool: pool, reader: reader, at: map[string]int{}}
+	f = &File{Rows: int(reader.NumRows()), pool: pool, reader: reader, at: map[string]int{}}
 	for i := range reader.MetaData().Schema.NumColumns() {
 		f.at[reader.MetaData().Schema.Column(i).Name()] = i
 	}
 	return f, nil
+}
+
+// rescue turns a panic of the Parquet library about damaged data into an error.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("damaged: %v", p)
+	}
 }
 
 // Close closes the file. Columns that were not read by then cannot be.
@@ -70,7 +78,8 @@ func (f *File) Texts(column string) (dataframe.Reader, error) {
 const smallColumn = 64 << 10
 
 // Read reads a column of the file into values of the kind that they hold.
-func (f *File) Read(column string, to *dataframe.Values) error {
+func (f *File) Read(column string, to *dataframe.Values) (err error) {
+	defer rescue(&err)
 	i, ok := f.at[column]
 	if !ok {
 		return fmt.Errorf("the file has no column %s", column)

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -45,6 +46,7 @@ func readTrace(path string, o options) (*trace, error) {
 		return nil, err
 	}
 	t.manifest = t.facts.Manifest(read)
+	go debug.FreeOSMemory() // what only reading needed
 	return t, t.manifest.Describe(t.rows)
 }
 

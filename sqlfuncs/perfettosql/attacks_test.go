@@ -20,7 +20,7 @@ func TestAttacks(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("SQLITE_TMPDIR", dir)
-	s, err := perfettosql.New(empty(), perfettosql.Options{Modules: os.DirFS(dir)})
+	s, err := perfettosql.New(empty(t), perfettosql.Options{Modules: os.DirFS(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestInterrupted(t *testing.T) {
 		"SELECT count(*) FROM pragma_function_list AS a, pragma_function_list AS b, pragma_function_list AS c, pragma_function_list AS d",
 	} {
 		t.Run("", func(t *testing.T) {
-			s, err := perfettosql.New(empty(), perfettosql.Options{})
+			s, err := perfettosql.New(empty(t), perfettosql.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -106,7 +106,7 @@ func rows(t *testing.T, sql string) ([]string, error) {
 
 func rowsWith(t *testing.T, o perfettosql.Options, sql string) ([]string, error) {
 	t.Helper()
-	s, err := perfettosql.New(empty(), o)
+	s, err := perfettosql.New(empty(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +170,12 @@ func TestRefused(t *testing.T) {
 }
 
 // empty has all tables, without rows.
-func empty() *tables.Dataset {
-	return tables.NewDataset(func(string) ([]tables.Part, error) { return nil, nil })
+func empty(t *testing.T) *tables.Dataset {
+	d := tables.NewDataset(func(string) ([]tables.Part, error) { return nil, nil })
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }

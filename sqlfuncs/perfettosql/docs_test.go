@@ -81,10 +81,14 @@ func (s *shared) Objects() *perfettosql.Objects {
 
 func (s *shared) Package(file string) string { return file[:strings.IndexByte(file, '/')] }
 
+// kept is there to the end of the process, as what the sessions of a command share: nothing frees its texts.
+var kept *perfettosql.Objects
+
 // TestSharedDocs checks that modules are read once for all sessions, and again once they have changed.
 func TestSharedDocs(t *testing.T) {
 	files := fstest.MapFS{"a/b.sql": {Data: []byte("CREATE PERFETTO TABLE t AS SELECT 1;")}}
-	modules := &shared{FS: files, objects: &perfettosql.Objects{}}
+	kept = &perfettosql.Objects{}
+	modules := &shared{FS: files, objects: kept}
 	check := func(want ...string) {
 		t.Helper()
 		got, err := rowsWith(t, perfettosql.Options{Modules: modules}, "SELECT name FROM __intrinsic_stdlib_objects")

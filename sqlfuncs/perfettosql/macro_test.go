@@ -36,7 +36,7 @@ func TestMacroText(t *testing.T) {
 // TestColumnNames checks the names of columns without AS, which are their text.
 func TestColumnNames(t *testing.T) {
 	t.Parallel()
-	s, err := perfettosql.New(empty(), perfettosql.Options{})
+	s, err := perfettosql.New(empty(t), perfettosql.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

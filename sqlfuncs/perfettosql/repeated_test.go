@@ -9,7 +9,7 @@ import (
 )
 
 func TestRepeatedField(t *testing.T) {
-	s, err := perfettosql.New(empty(), perfettosql.Options{})
+	s, err := perfettosql.New(empty(t), perfettosql.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,10 @@ func expand(query string) (string, error) {
 // Open returns a database in which the operators are defined.
 func Open(t testing.TB) *sqlite.DB {
 	t.Helper()
+	pool := dataframe.NewPool()
+	t.Cleanup(pool.Free) // once the database is closed
 	db := sqlitetest.Open(t)
-	if err := operators.Define(db, source{dataframe.NewPool()}, expand); err != nil {
+	if err := operators.Define(db, source{pool}, expand); err != nil {
 		t.Fatal(err)
 	}
 	return db

@@ -50,7 +50,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: cross coverage race-all asan fuzz clients parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: cross coverage race-all asan fuzz clients extension-test parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -238,9 +238,13 @@ dist: $(addprefix dist-,$(BUILDS)) ## bin/release: wheels, archives, deb, rpm, f
 wheel: dist-$(HOST)-full dist-$(HOST)-pure dist-$(HOST)-extension ## the wheel and the other packages of this machine, in bin/release
 	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure $(HOST)-extension
 
-dist-test: export PGO := off
-dist-test: wheel ## packages for this machine, installed as a stranger would: a wheel, the static binary, the image, a deb
+dist-test extension-test: export PGO := off
+dist-test: dist-$(HOST)-full dist-$(HOST)-pure ## packages for this machine, installed as a stranger would: a wheel, the static binary, the image, a deb
+	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure
 	.ci/dist/test wheel pure image deb
+
+extension-test: wheel ## the wheel with the extension of DuckDB, which takes minutes to compile
+	.ci/dist/test extension
 
 wine: ## the Windows build under Wine
 	GO=$(GO) .ci/wine

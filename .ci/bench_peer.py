@@ -57,12 +57,12 @@ class Bench:
         for trace in traces:
             theirs, ours = self.pair(trace)
             ratios[trace] = theirs[0] / ours[0], ours[2] / theirs[2]
-        print("\n| recorded traces | number | times as fast | least | most memory |\n| --- | ---: | ---: | ---: | ---: |")
+        print("\n| recorded traces | number | speedup | worst | highest memory |\n| --- | ---: | ---: | ---: | ---: |")
         for kind in sorted({trace.parent.name for trace in traces}):
             self.row(kind, [ratio for trace, ratio in ratios.items() if trace.parent.name == kind])
         self.row("all", list(ratios.values()))
         slowest = min(ratios, key=lambda trace: ratios[trace][0])
-        print(f"\nThe least: {slowest.name}", flush=True)
+        print(f"\nThe worst: {slowest.name}", flush=True)
 
     def row(self, kind, ratios):
         faster, memory = zip(*ratios)
@@ -78,7 +78,7 @@ def main(converter, tracegen, shared, size="400MB", runs="5"):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         bench = Bench(converter, shared, folder, int(runs))
-        print(f"| {size} | v58, s | CPU, s | MiB | tpconvert, s | CPU, s | MiB | times as fast | CPU | memory |")
+        print(f"| {size} | v58, s | CPU, s | MiB | tpconvert, s | CPU, s | MiB | speedup | CPU | memory |")
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         trace, seed, faster = folder / "trace", folder / "seed.json", []
         for kind in GENERATED:
@@ -96,7 +96,7 @@ def main(converter, tracegen, shared, size="400MB", runs="5"):
         bench.recorded([path for path in traces if path.stat().st_size >= SMALLEST])
         theirs = sum(run(*bench.shell, path)[0] for path in traces)  # a trace may be refused
         ours = run(converter, "--quiet", *traces, folder / "all")[0]
-    print(f"\nAll {len(traces)} traces: v58, one process each {theirs:.1f} s, tpconvert in one run {ours:.1f} s, {theirs / ours:.2f} times as fast.")
+    print(f"\nAll {len(traces)} traces: v58, one process each, takes {theirs:.1f} s; tpconvert in one run takes {ours:.1f} s, {theirs / ours:.2f} times as fast.")
 
 
 main(*sys.argv[1:])

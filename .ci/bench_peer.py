@@ -96,7 +96,8 @@ def main(converter, tracegen, shared, size="400MB", runs="5"):
         bench.recorded([path for path in traces if path.stat().st_size >= SMALLEST])
         theirs = sum(run(*bench.shell, path)[0] for path in traces)  # a trace may be refused
         ours = run(converter, "--quiet", *traces, folder / "all")[0]
-    print(f"\nAll {len(traces)} traces: v58, one process each, takes {theirs:.1f} s; tpconvert in one run takes {ours:.1f} s, {theirs / ours:.2f} times as fast.")
+    print(f"\nAll {len(traces)} traces: v58, one process each, takes {theirs:.1f} s; tpconvert in one run takes {ours:.1f} s, "
+          f"{theirs / ours:.2f} times as fast.")
 
 
 main(*sys.argv[1:])

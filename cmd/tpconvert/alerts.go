@@ -36,9 +36,9 @@ func newAlertsCommand(ui *console.UI) *cobra.Command {
 		Short: "List what deserves attention in a trace or dataset, and fail if it is an error",
 		Long: `List the alerts of INPUT: a dataset, a DuckDB file made by tpconvert, or a trace,
 which is converted first. These are the alerts that "tpconvert derive" added, and
-those that each FILE defines: YAML, as for derive, or "` + derive.BuiltinName + `", the alerts that are
-part of tpconvert, which is the default. INPUT is not changed. The exit code is 3
-if there is an alert of level error. Times are in ns.`,
+those that each FILE defines: YAML, as for derive, or "` + derive.BuiltinName + `", tpconvert's own
+alerts, which is the default. INPUT does not change. The exit code is 3 if there is
+an alert of level error. Times are in ns.`,
 		Example: `  tpconvert alerts trace.pftrace
   tpconvert alerts --format csv limits.yaml out/`,
 		Args: console.Arguments(cobra.MinimumNArgs(1)),

@@ -33,7 +33,7 @@ Perfetto's Trace Processor and UI open it as one trace.
 
 The members have the base names of the traces; the "path" entries of the
 manifest refer to these names. The archive is then read as in a conversion, to
-report how the traces share the timeline and how many events have no place on it.
+report how the traces share the timeline and how many events do not fit on it.
 FILE is written completely or not at all.`,
 		Example: `  tpconvert bundle -o merged.tar --manifest manifest.json phone.pftrace watch.pftrace
   tpconvert bundle -o merged.tar --machine phone=a.pftrace --machine watch=b.pftrace a.pftrace b.pftrace`,

@@ -36,15 +36,15 @@ func newCompareCommand(ui *console.UI) *cobra.Command {
 		Use:   "compare [flags] BEFORE... -- AFTER...",
 		Short: "Show how traces differ from others, and whether that is noise",
 		Long: `Compare traces recorded before a change with others recorded after it: slices,
-kernels of GPUs, CPU time and waiting of threads, frames, counters, memory,
-functions in profiles, alerts, and metrics of "summarize". The largest effects on
-time come first. BEFORE and AFTER are traces, datasets of one trace or of many, or
-folders with traces; without -- there is one of each.
+GPU kernels, CPU and waiting time of threads, frames, counters, memory, functions
+in profiles, alerts, and metrics of "summarize". The largest effects on time come
+first. BEFORE and AFTER are traces, datasets of one or many traces, or folders of
+traces; without --, give one of each.
 
-With several traces on both sides, p is the probability that chance makes such a
-difference, by the Mann-Whitney U test, corrected for the number of comparisons;
-differences with p below 0.01 come first. Names that differ only in numbers are
-one, unless --exact or --group says otherwise.`,
+With several traces on both sides, p is the probability that chance alone causes
+such a difference, by the Mann-Whitney U test, corrected for the number of
+comparisons; differences with p below 0.01 come first. Names that differ only in
+numbers count as one, unless --exact or --group says otherwise.`,
 		Example: `  tpconvert compare before.pftrace after.pftrace
   tpconvert compare --format markdown main/*.pb.gz -- branch/*.pb.gz
   tpconvert compare --fail-if 'slice.total > 1.05 && p < 0.01' before/ after/
@@ -58,13 +58,13 @@ one, unless --exact or --group says otherwise.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.by, "by", nil, "tell slices and functions apart by thread, process or both")
+	flags.StringSliceVar(&o.by, "by", nil, "split slices and functions by thread, process or both")
 	flags.StringSliceVar(&o.kinds, "kinds", nil, "compare only these: "+strings.Join(compare.Kinds, ", "))
-	flags.StringArrayVar(&o.groups, "group", nil, "compare what has names that match a pattern as one thing, NAME=REGEXP; NAME may refer to parts as $1")
-	flags.BoolVar(&o.exact, "exact", false, "tell names apart that differ only in numbers")
+	flags.StringArrayVar(&o.groups, "group", nil, "give all names that match a pattern one name, NAME=REGEXP; NAME may refer to parts as $1")
+	flags.BoolVar(&o.exact, "exact", false, "keep names apart that differ only in numbers")
 	flags.StringSliceVar(&o.metrics, "metrics", nil, "also compare the metrics of these specs, as for summarize")
 	flags.IntVar(&o.limit, "limit", 30, "differences to show as table or Markdown")
-	flags.StringVar(&o.failIf, "fail-if", "", "exit with code 3 if this is true of a difference: KIND.VALUE is the ratio after/before of count, total, self, mean, p50 or p95; p, effect, diff and name are of the difference")
+	flags.StringVar(&o.failIf, "fail-if", "", "exit with code 3 if this is true for any difference: KIND.VALUE is the ratio after/before of count, total, self, mean, p50 or p95; p, effect, diff and name describe the difference")
 	o.Register(cmd, []string{"table", "markdown", "json", "ndjson", "csv", "parquet", "arrow"})
 	return cmd
 }

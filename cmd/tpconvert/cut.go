@@ -33,19 +33,19 @@ func newCutCommand(ui *console.UI) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "cut [flags] DATASET|TRACE -o OUT",
-		Short: "Write a part of the time of a dataset or Perfetto trace",
-		Long: `Write the rows of DATASET that reach into the time from --from until before --to
-to OUT. They are whole, and have the ids that they have in DATASET. What they refer
-to, such as arguments, stays, and so do all threads, processes, tracks and stacks,
-the counters' last values before, and what is about the whole trace. The bounds of
-the trace are those of the part. Rows that "derive" added are left out.
+		Short: "Write a time range of a dataset or Perfetto trace",
+		Long: `Write the rows of DATASET that overlap the time from --from up to --to into OUT.
+They stay whole and keep their ids. OUT also has what they refer to, such as
+arguments, all threads, processes, tracks and stacks, the last values of counters
+before the range, and facts about the whole trace. The bounds of the trace are
+those of the part. Rows that "derive" added are left out.
 
-Times are durations after the start of the trace, such as 1.5s, 300ms or 2m, or
-without a unit ns of the trace clock, as the column ts has them. In a dataset of
-many traces each is cut.
+Times are durations after the start of the trace, such as 1.5s, 300ms or 2m, or,
+without a unit, ns of the trace clock, like the column ts. In a dataset of many
+traces, each trace is cut.
 
-Of a TRACE of Perfetto, OUT is a smaller one for Perfetto's own tools. In the range
-it has all that TRACE has, and more outside of it than a dataset.
+If the input is a Perfetto TRACE, OUT is a smaller one for Perfetto's own tools. It
+has everything that TRACE has in the range, and more outside it than a dataset.
 
 To cut any trace while it is converted, give --from and --to to "tpconvert".`,
 		Example: `  tpconvert cut out/ -o part/ --from 1.5s --to 2.5s

@@ -30,10 +30,10 @@ func newDeriveCommand(ui *console.UI) *cobra.Command {
 	var o deriveOptions
 	cmd := &cobra.Command{
 		Use:   "derive [flags] FILE... OUT",
-		Short: "Add events, annotations and alerts that queries find to a dataset",
+		Short: "Add events, annotations and alerts from queries to a dataset",
 		Long: `Run the queries that each FILE defines on the dataset OUT, and add their rows to
-the tables slice, counter, track, annotation and alert, beside those of the trace. FILE is YAML, or
-"` + derive.BuiltinName + `", the definitions that are part of tpconvert. For example:
+the tables slice, counter, track, annotation and alert, beside those of the trace.
+FILE is YAML, or "` + derive.BuiltinName + `", tpconvert's own definitions. For example:
 
     events:
       long_tasks:
@@ -52,11 +52,11 @@ the tables slice, counter, track, annotation and alert, beside those of the trac
         text: "{name} took {dur} ns"
 
 Queries are DuckDB's SQL or, in a file with the line "dialect: perfetto",
-PerfettoSQL. They see the trace as it was converted, without derived rows. Those are
-in files of their own: query and register show them with --derived, and serve always
-does. A definition replaces the earlier one of the same name.
---remove NAME... OUT takes derived rows out again, without NAME all of them. OUT
-changes at once or not at all; in a dataset of many traces, each trace does.`,
+PerfettoSQL. They see the trace as it was converted, without derived rows. Those go
+into files of their own: query and register show them with --derived, and serve
+always does. A definition replaces an earlier one with the same name.
+--remove NAME... OUT removes derived rows again; without NAME, all of them. OUT
+changes completely or not at all; in a dataset of many traces, each trace does.`,
 		Example: `  tpconvert derive definitions.yaml out/
   tpconvert derive builtin definitions.yaml out/
   tpconvert derive --remove long_tasks out/

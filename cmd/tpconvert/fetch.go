@@ -24,12 +24,12 @@ func newUICommand(ui *console.UI) *cobra.Command {
 	return withFetch(ui, cmd, &fetch.UI, "folder, archive (.zip, .tar.gz) or address of the release, instead of Perfetto's site", &cobra.Command{
 		Short: "Download a release of Perfetto's UI",
 		Long: `Download the release VERSION of Perfetto's UI, which is ` + fetch.Version + `, from
-` + fetch.UI.Address + ` into the user's folder for caches. "serve" then serves it
-at its own address, where it needs no network.
+` + fetch.UI.Address + ` into the user's cache folder. "serve" then serves it at
+its own address, where it needs no network.
 
 Each file is checked against the SHA-256 in the release's manifest, and the page
-against one that this program knows. The manifest itself is only as good as where
-it comes from; its SHA-256 is shown.
+against one that this program knows. The manifest itself cannot be verified, so use
+a source you trust; its SHA-256 is shown.
 
 On a machine without a network, --from takes a copy of that folder, or an archive
 of it.`,
@@ -43,15 +43,15 @@ func newStdlibCommand(ui *console.UI) *cobra.Command {
 		Use:   "stdlib",
 		Short: "Download Perfetto's SQL modules and metrics",
 		Long: `Perfetto's SQL modules and metrics are not part of this program. "stdlib fetch"
-downloads those of a version.`,
+downloads one version of them.`,
 		Example: "  tpconvert stdlib fetch " + fetch.Version,
 	}
 	return withFetch(ui, cmd, &fetch.Stdlib, "address or file of an archive of Perfetto's source (.tar.gz), instead of GitHub's", &cobra.Command{
-		Short: "Download Perfetto's SQL modules and metrics of a version",
+		Short: "Download a version of Perfetto's SQL modules and metrics",
 		Long: `Download the SQL modules and metrics of Perfetto VERSION, which is ` + fetch.Version + `, into
-the user's folder for caches. Commands with the flag --stdlib then use them
-if the flag is not given. The files are checked against a digest that this
-program knows, wherever they come from.`,
+the user's cache folder. Commands with the flag --stdlib then use them unless the
+flag is given. The files are always checked against a digest that this program
+knows.`,
 		Example: `  tpconvert stdlib fetch ` + fetch.Version + `
   tpconvert stdlib fetch --from perfetto-58.2.tar.gz ` + fetch.Version,
 	})

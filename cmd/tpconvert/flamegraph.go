@@ -66,31 +66,31 @@ func newFlamegraphCommand(ui *console.UI) *cobra.Command {
 		Short: "Show the samples of a profile, or the slices of a trace, as a flame graph",
 		Long: `Show where time or memory goes in INPUT: a dataset, a DuckDB file made by
 tpconvert, or a trace, which is converted first. The web interface of pprof has
-a flame graph, the top functions, a graph of calls and search. With --source it shows
-the source code of files below that folder.
+a flame graph, the top functions, a call graph and search. With --source it shows
+the source code of files in that folder.
 
 Values are whole numbers, as in pprof: times in ns. If a metric has fractions, they
 are thousandths of its unit, such as count/1000; NAME.folded has decimals.
 
 INPUT may have several profiles. Each has a scope (its file, profiler or heap)
-and one or more metrics, such as samples and cpu. Without --scope the most
-useful profile is shown, samples if there are some, and a warning names the others.
-Several of one file that measure the same, such as its threads, are added up.
+and one or more metrics, such as samples and cpu. Without --scope, it shows the most
+useful profile, preferably samples, and a warning names the others. Profiles of one
+file that measure the same, such as those of its threads, are added up.
 
 Samples of Linux perf have two metrics for each event: its name, such as cycles,
 weights each sample by its period, as perf report does; samples, or samples:cycles
-if there are several events, counts them. Samples in Perfetto's traces can only be
+if there are several events, counts them. Samples in Perfetto traces can only be
 counted.
 
-If there is no profile, or with --slices, the stacks of slices are shown, by
-their self time. Slices that did not end are left out.
+If there is no profile, or with --slices, it shows the stacks of slices by their
+self time. Slices that did not end are left out.
 
-Threads, processes and pprof's labels are tags to focus on. The stack of an
-object in a Java heap consists of the classes of the objects that keep it alive.
+Threads, processes and pprof labels are tags to focus on. The stack of an object
+in a Java heap consists of the classes of the objects that keep it alive.
 
-The web interface shows any metric; --top and NAME.folded show one. By default it
-is the one that the tool of the profile's format shows, such as cycles of perf,
-Ir of Callgrind, or what a pprof file names. The web interface listens on this machine
+The web interface shows any metric; --top and NAME.folded show one. It defaults to
+the one that the format's own tool shows, such as cycles for perf, Ir for Callgrind,
+or what a pprof file names. The web interface listens on this machine
 only, unless --http names another address. Ctrl-C ends it.`,
 		Example: `  tpconvert flamegraph trace.pftrace
   tpconvert flamegraph --process system_server --from 2s --to 5s --top out/

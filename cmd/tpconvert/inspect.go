@@ -26,8 +26,8 @@ func newInspectCommand(ui *console.UI) *cobra.Command {
 time of its first and last event in nanoseconds of the trace clock, the rows of
 each table, and what cannot be imported. TRACE may be "-", the standard input.
 For an archive of traces, and for several traces with --merge, show which clock
-the timeline has, how the times of each trace are converted to it, and how many
-events have no place on it.
+the timeline uses, how the times of each trace are converted to it, and how many
+events do not fit on it.
 
 For a dataset, show its traces, the rows of each table and what was not imported.`,
 		Example: `  tpconvert inspect trace.json.gz

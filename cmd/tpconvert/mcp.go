@@ -31,15 +31,15 @@ func newMCPCommand(ui *console.UI) *cobra.Command {
 	o := mcpOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] [INPUT...]",
-		Short: "Answer the questions of an agent about traces, by the Model Context Protocol",
-		Long: `Serve agents by the Model Context Protocol, on the standard input and output or,
-with --http, by HTTP. Tools open a trace or a dataset, list its tables and columns,
+		Short: "Let agents ask about traces, over the Model Context Protocol",
+		Long: `Serve agents over the Model Context Protocol, on standard input and output or,
+with --http, over HTTP. Tools open a trace or a dataset, list its tables and columns,
 run PerfettoSQL, summarize, show the top of a profile, compare, and find alerts.
 Answers are short, and say what they leave out. SQL can only read.
 
-INPUT is a trace, a dataset, or a folder with some: agents can open these and
-nothing else. Without INPUT they can open any file that the user can read, which
-is not possible with --http.`,
+INPUT is a trace, a dataset, or a folder of these: agents can open them and nothing
+else. Without INPUT, they can open any file that the user can read; --http does not
+allow that.`,
 		Example: `  tpconvert mcp
   tpconvert mcp traces/
   tpconvert mcp --http localhost:8080 traces/`,

@@ -31,13 +31,13 @@ func newMetricCommand(ui *console.UI) *cobra.Command {
 	var o metricOptions
 	cmd := &cobra.Command{
 		Use:   "metric [flags] --run METRIC,... INPUT",
-		Short: "Compute Trace Processor's metrics of version 1",
-		Long: `Compute metrics of Trace Processor, of version 1, for INPUT: a dataset of one
-trace, a DuckDB file made by tpconvert, or a trace, which is converted first. The
-result is Perfetto's TraceMetrics. The metrics are those that "stdlib fetch" has
-downloaded, or of --stdlib, a checkout of Perfetto. --list lists their names.
+		Short: "Compute Trace Processor's version 1 metrics",
+		Long: `Compute version 1 metrics of Trace Processor for INPUT: a dataset of one trace, a
+DuckDB file made by tpconvert, or a trace, which is converted first. The result is
+Perfetto's TraceMetrics. The metrics come from "stdlib fetch", or from --stdlib, a
+checkout of Perfetto. --list lists their names.
 
-"tpconvert summarize" computes metrics of version 2, which need no checkout.`,
+"tpconvert summarize" computes version 2 metrics, which need no checkout.`,
 		Example: `  tpconvert metric --run android_cpu,android_mem trace.pftrace
   tpconvert metric --stdlib perfetto/ --run android_startup --format json out/`,
 		Args: console.Arguments(cobra.MaximumNArgs(1)),

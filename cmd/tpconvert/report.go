@@ -37,13 +37,13 @@ func newReportCommand(ui *console.UI) *cobra.Command {
 		Short: "Show a trace, or how traces differ, as one HTML page",
 		Long: `Write a page about INPUT, a dataset, a DuckDB file made by tpconvert, or a trace,
 which is converted first: what was recorded and lost, alerts, when CPUs, threads
-and GPUs were busy, slices, CPU time, states of threads, frames, memory and other
-counters, profiles with a flame graph, and GPU kernels. The page is one file, which
-needs neither a server nor a network. Each figure has its SQL.
+and GPUs were busy, slices, CPU time, thread states, frames, memory and other
+counters, profiles with a flame graph, and GPU kernels. The page is one file that
+needs neither a server nor a network. Each figure comes with its SQL.
 
-If INPUT is a dataset or a folder of the traces of a job, one for each rank, the
-page is about the job: which ranks come late and who waits for them, computation
-and communication, and kernels that differ between ranks.
+If INPUT is a dataset or a folder with the traces of a job, one per rank, the page
+is about the job: which ranks come late and who waits for them, computation and
+communication, and kernels that differ between ranks.
 
 Without --output, the page is INPUT.report.html beside the input, and opens in the
 browser if the output is a terminal.

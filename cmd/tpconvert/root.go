@@ -20,7 +20,7 @@ const rootHelp = `Convert traces into datasets of Parquet or Arrow files with th
 Perfetto's Trace Processor.
 
 One TRACE gives OUT/<table>.parquet. Several, or a folder of them, give
-OUT/trace_id=<id>/<table>.parquet; --append makes or extends such a dataset
+OUT/trace_id=<id>/<table>.parquet; --append creates or extends such a dataset
 even with one TRACE. TRACE may be "-", the standard input.
 
 OUT is written completely or not at all. If it exists, it is only replaced with

@@ -13,7 +13,7 @@ import (
 func newCompletionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion bash|zsh|fish|powershell",
-		Short:     "Print a script that completes commands, flags and tables in a shell",
+		Short:     "Print a shell script that completes commands, flags and tables",
 		Example:   "  source <(tpconvert completion bash)",
 		Args:      console.Arguments(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},

@@ -18,11 +18,11 @@ func newTablesCommand(ui *console.UI) *cobra.Command {
 	var planned bool
 	cmd := &cobra.Command{
 		Use:   "tables [TABLE...]",
-		Short: "Describe the tables of a dataset, their columns, and the views and functions of SQL",
+		Short: "Describe the tables of a dataset, their columns, and the SQL views and functions",
 		Long: `Describe the tables of a dataset, and the type and meaning of their columns. A
-type with a question mark can be NULL. Without TABLE, each table has a line, and
-after the tables come the views and functions that query and register add. Tables
-that are not filled yet are only listed with --planned.`,
+type with a question mark can be NULL. Without TABLE, list each table on one line,
+followed by the views and functions that query and register add. --planned also
+lists tables that are not filled yet.`,
 		Example: `  tpconvert tables slice thread
   tpconvert tables --json | jq -r .name`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

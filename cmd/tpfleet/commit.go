@@ -22,9 +22,9 @@ func newCommitCommand() *cobra.Command {
 		Use:   "commit [RESULTS...]",
 		Short: "Add the results of tasks to the tables and the ledger, in one transaction",
 		Long: `Add the results of tasks to the tables and the ledger, in one transaction. RESULTS are files or URLs as for
-"tpfleet plan"; without any, results come from the standard input.
+"tpfleet plan"; without any, results come from standard input.
 
-What is in the ledger already is left out, so a commit can be repeated, and several may run at once.`,
+Whatever is already in the ledger is left out, so a commit can be repeated, and several may run at once.`,
 		Example: `  tpfleet commit <results.jsonl
   tpfleet commit s3://lake/results/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,9 +97,9 @@ func newStatusCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Count the traces in the ledger, why some failed, what data is lost, and the rows and files of the tables",
-		Long: `Count the traces in the ledger, why some failed, what data is lost, and the rows and files of the tables. Failures have
-the same name if their errors differ in names and numbers only; what is lost has the names that stats has. --json prints one object.`,
+		Short: "Show how many traces the ledger has, why some failed, what data is lost, and the tables' rows and files",
+		Long: `Show how many traces the ledger has, why some failed, what data is lost, and the tables' rows and files. Failures share a
+name if their errors differ only in names and numbers; losses have their names in stats. --json prints one object.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, _, _, err := o.open(cmd.Context(), nil)

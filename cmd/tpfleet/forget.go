@@ -67,14 +67,14 @@ func newForgetCommand() *cobra.Command {
 		Use:   "forget [TRACE_ID...]",
 		Short: "Remove the rows of traces from all tables, in one transaction",
 		Long: `Remove the rows of traces from all tables, in one transaction. The ledger keeps their URL and trace_id with the status
-"forgotten", the reason and the time, so that the same content is not converted again, under no name; --undo takes
-that back. The files with the old rows stay until "expire" removes the snapshots that name them, or --purge does so at once:
-it removes all older snapshots, and the files of attempts that were never committed if they have rows of these traces.
+"forgotten", the reason and the time, so that the same content is not converted again under any name; --undo takes that
+back. The files with the old rows stay until "expire" removes the snapshots that name them. --purge does so at once: it
+removes all older snapshots, and the files of attempts that were never committed if they have rows of these traces.
 
 ` + pickArguments + `
 
---older picks by age: the time of the start of the trace by its clocks if that is between 2000 and the time when it was added,
-or else that time.`,
+--older picks by age: from the start of the trace by its clocks if that is between 2000 and the time when it was added, or
+else from that time.`,
 		Example: `  tpfleet forget t_0123456789abcdef
   tpfleet forget --where "machine_name = 'pixel-7'" --why 'request 1234'
   tpfleet forget --older 90d && tpfleet expire --older-than 0s --keep 1`,

@@ -101,9 +101,9 @@ func newInitCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Create the tables, or add what a new version of tpfleet has",
-		Long: `Create the tables in FOLDER, or in a catalog. Tables that exist get the columns
-that they lack. A folder needs no server: its catalog is a file of SQLite.
+		Short: "Create the tables, or add what a new version of tpfleet needs",
+		Long: `Create the tables in FOLDER, or in a catalog. Existing tables get the columns that they lack. A folder needs no server:
+its catalog is an SQLite file.
 
 If the catalog has no transactions over several tables, each row names the attempt that made it, in trace_attempt, and
 counts if the ledger names the same attempt for its trace. --single-table does so with any catalog.`,

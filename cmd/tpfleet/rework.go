@@ -21,10 +21,10 @@ func newReworkCommand() *cobra.Command {
 		Use:   "rework [TRACE_ID...]",
 		Short: "Convert traces again, and replace their rows",
 		Long: `Convert traces again, and replace their rows: a commit adds the new rows and removes the old ones of the same traces, in
-one transaction. Before that, the tables get the columns that this version has and they lack. Traces that could not be read
-before are tried again; of a trace that cannot be read any more, or whose object has changed, the old rows stay.
+one transaction. Before that, the tables get the columns that they lack. Traces that could not be read before are tried
+again; if a trace cannot be read any more, or its object has changed, its old rows stay.
 
-A commit writes each file again that has rows of traces that stay, so --commit-every is longer than that of "run".
+A commit rewrites each file that also has rows of other traces, so --commit-every is longer than for "run".
 
 ` + pickArguments,
 		Example: `  tpfleet rework --where "converter_version < 'v1.4.0'"

@@ -33,9 +33,8 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run URL...",
 		Short: "Plan, work in several processes, and commit, on this machine",
-		Long: `Plan, work in several processes, and commit, on this machine. If a process is killed, the traces of its task
-are tried again one by one; one whose own process is killed, too, has failed. The folder of --lake is made
-if it is missing.
+		Long: `Plan, work in several processes, and commit, on this machine. If a process is killed, the traces of its task are tried
+again one by one; a trace whose own process is killed, too, has failed. If the folder of --lake is missing, it is created.
 
 ` + traceArguments,
 		Example: `  tpfleet run --lake lake/ traces/

@@ -20,12 +20,12 @@ func newCompactCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "compact",
-		Short: "Replace small files of the tables and of the ledger by large ones",
-		Long: `Replace small files of the tables and of the ledger by large ones, with the same rows, sorted by trace_id. Commits may
-go on in the meantime. The old files stay until "expire" and "gc", or the catalog's own tool, remove them.
+		Short: "Merge small files of the tables and the ledger into large ones",
+		Long: `Merge small files of the tables and the ledger into large ones with the same rows, sorted by trace_id. Commits may go on
+in the meantime. The old files stay until "expire" and "gc", or the catalog's own tool, remove them.
 
-If results are committed to one table at a time, rows that the ledger has not named for --orphans-older-than are removed
-before that.`,
+If results are committed to one table at a time, it first removes rows that the ledger has not named for
+--orphans-older-than.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if target < 1 || c.Files < 2 || c.Jobs < 1 || c.Orphans < 0 {
@@ -41,8 +41,8 @@ before that.`,
 		},
 	}
 	o.register(cmd.Flags())
-	cmd.Flags().Int64Var(&target, "target-size", 512, "size of the new files, MiB; files of 3/4 of it are left alone")
-	cmd.Flags().IntVar(&c.Files, "min-files", 5, "least number of files that are replaced by one")
+	cmd.Flags().Int64Var(&target, "target-size", 512, "size of the new files, MiB; files of at least 3/4 of it are left alone")
+	cmd.Flags().IntVar(&c.Files, "min-files", 5, "smallest number of files to merge into one")
 	cmd.Flags().DurationVar(&c.Orphans, "orphans-older-than", 24*time.Hour, "age of rows that the ledger does not name, if it says which rows count")
 	cmd.Flags().IntVarP(&c.Jobs, "jobs", "j", runtime.GOMAXPROCS(0), "tables at a time")
 	return cmd
@@ -56,12 +56,12 @@ func newExpireCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "expire",
-		Short: "Remove old snapshots of the tables, and the files that only those name",
-		Long: `Remove the snapshots of the tables that are older than --older-than, except for the last --keep ones of each, and the
-files that only those name. What is to be deleted is written down first, so that the next "expire" or "gc" completes one
-that is killed, or that the store refuses. A reader who is still at such a snapshot fails; commands of tpfleet begin again.
+		Short: "Remove old snapshots of the tables, and the files that only they name",
+		Long: `Remove the tables' snapshots that are older than --older-than, except the last --keep of each table, and the files that
+only these snapshots name. The list of files is written down first, so that the next "expire" or "gc" finishes the work if
+this one is killed or the store refuses. A reader that still uses such a snapshot fails; tpfleet commands begin again.
 
-A catalog that keeps the history of its tables itself, as Nessie does, has its own tool for this; with it, expire fails.`,
+A catalog that keeps the history of its tables itself, like Nessie, has its own tool for this; with it, expire fails.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if age < 0 || keep < 1 {
@@ -77,7 +77,7 @@ A catalog that keeps the history of its tables itself, as Nessie does, has its o
 	}
 	o.register(cmd.Flags())
 	cmd.Flags().DurationVar(&age, "older-than", 7*24*time.Hour, "age of the snapshots")
-	cmd.Flags().IntVar(&keep, "keep", 10, "least number of snapshots that are left of each table")
+	cmd.Flags().IntVar(&keep, "keep", 10, "smallest number of snapshots to keep of each table")
 	return cmd
 }
 
@@ -91,11 +91,11 @@ func newGCCommand() *cobra.Command {
 		Use:   "gc",
 		Short: "Remove files in the tables' folders that no snapshot names",
 		Long: `Remove the files in the tables' data folders that no snapshot names and that are older than --older-than: those of
-attempts that were never committed. Results that are committed later than that are lost: their traces are planned again.
+attempts that were never committed. Results committed later than that are lost: their traces are planned again.
 
-A catalog that keeps the history of its tables itself, as Nessie does, has its own tool for this. With --force, gc removes
-the files nevertheless that are not in the present state of its default branch: older states and other branches cannot
-be read any more.`,
+A catalog that keeps the history of its tables itself, like Nessie, has its own tool for this. With --force, gc still
+removes the files that are not in the present state of its default branch: older states and other branches become
+unreadable.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if age < 0 {

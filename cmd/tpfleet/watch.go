@@ -24,13 +24,13 @@ func newWatchCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "watch URL...",
-		Short: "Convert and commit what arrives, again and again",
-		Long: `List the traces every --every, convert those that are new in several processes, and commit them, as "run" does. What was
-done is in the ledger, so that it may be ended and begun at any time, and several may watch at once. SIGTERM ends it: the work
-at hand is dropped, with exit code 130, what is finished is committed. Between two looks, there is none, and the exit code is 0.
+		Short: "Convert and commit new traces as they arrive",
+		Long: `Every --every, list the traces, convert the new ones in several processes, and commit them, as "run" does. The ledger
+records what is done, so you can stop and start it at any time, and several may watch at once. On SIGTERM it commits what is
+finished and drops the rest, with exit code 130. Between two listings there is nothing to drop, and the exit code is 0.
 
-A file is left alone until it is --settle old. A trace that fails, as its worker is killed or the store does not answer, is
-tried again after --every, then after twice that, up to a day. Each commit prints a JSON object.
+A file is left alone until it is --settle old. A trace that fails, because its worker is killed or the store does not
+answer, is tried again after --every, then after twice that, up to a day. Each commit prints a JSON object.
 
 ` + traceArguments,
 		Example: `  tpfleet watch --lake lake/ traces/
@@ -89,8 +89,8 @@ tried again after --every, then after twice that, up to a day. Each commit print
 	o.register(cmd.Flags())
 	p.register(cmd.Flags())
 	r.register(cmd.Flags())
-	cmd.Flags().DurationVar(&every, "every", 5*time.Minute, "time between two looks")
-	cmd.Flags().DurationVar(&settle, "settle", 10*time.Second, "age of a file that is complete")
+	cmd.Flags().DurationVar(&every, "every", 5*time.Minute, "time between two listings")
+	cmd.Flags().DurationVar(&settle, "settle", 10*time.Second, "age from which a file counts as complete")
 	return cmd
 }
 

@@ -31,11 +31,11 @@ func newWorkCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "work [--index N TASKS]",
-		Short: "Carry out tasks: one JSON object per line in, one result per line out",
-		Long: `Carry out tasks, which "tpfleet plan" writes. Tasks come from the standard input, one per line; results go
-to the standard output. Any number of processes may work, even at the same task.
+		Short: "Run tasks: one JSON object per line in, one result per line out",
+		Long: `Run tasks that "tpfleet plan" wrote. Tasks come from standard input, one per line; results go to standard output. Any
+number of processes may work, even on the same task.
 
-A trace that cannot be read is a result, too: the exit code is 0. It is not 0 only if tpfleet cannot work at all.`,
+A trace that cannot be read is a result, too. The exit code is 0 unless tpfleet cannot work at all.`,
 		Example: `  tpfleet work <tasks.jsonl >results.jsonl
   tpfleet work --index $JOB_COMPLETION_INDEX --results s3://lake/results/ s3://lake/tasks.jsonl`,
 		Args: arguments(cobra.MaximumNArgs(1)),
@@ -78,7 +78,7 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&index, "index", 0, "carry out only this line of TASKS, a URL or file; the first is 0")
+	flags.IntVar(&index, "index", 0, "run only this line of TASKS, a URL or file; the first is 0")
 	flags.StringVar(&results, "results", "", "URL of a folder for results, instead of the standard output")
 	flags.StringArrayVar(&stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
 	flags.BoolVar(&steps, "progress", false, "print {} after each trace")

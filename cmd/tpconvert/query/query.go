@@ -38,9 +38,9 @@ func NewCommand(ui *console.UI) *cobra.Command {
 		Long: `Query INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
 converted first. It has the tables of "tpconvert tables" and the functions and
 operators of Trace Processor. SQL is DuckDB's or, with --perfetto, PerfettoSQL,
-which SQLite runs; several statements are separated by semicolons. Without SQL and
---file, statements are read from the standard input, at a prompt if it is a
-terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ... TO.`,
+which SQLite runs; separate statements with semicolons. Without SQL and --file, it
+reads statements from standard input, with a prompt on a terminal. SQL can only
+read INPUT; DuckDB's can also write new files with COPY ... TO.`,
 		Example: `  tpconvert query out/ 'SELECT name, count(*) FROM slice GROUP BY name'
   tpconvert query --format csv --file report.sql trace.json.gz
   tpconvert query trace.duckdb`,

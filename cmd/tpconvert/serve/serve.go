@@ -69,17 +69,17 @@ func NewCommand(ui *console.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
-		Long: `Serve INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is converted first, to Perfetto's UI and to its Python package, as Trace
-Processor v58 does. Without INPUT, clients send a trace; they can replace one,
-too.
+		Long: `Serve INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
+converted first, to Perfetto's UI and Python package, as Trace Processor v58 does.
+Without INPUT, clients send a trace; they can also replace one.
 
 After "tpconvert ui fetch v58.2", open the address that the command prints: the
 server has the UI, which needs no network then. Otherwise, open
 https://ui.perfetto.dev on this machine. The UI asks whether to use the loaded
 trace. A dataset of many traces gets a page to choose one.
 
-In Python, TraceProcessor(addr="http://localhost:9001") asks with PerfettoSQL,
-and TraceProcessorConfig(bin_path="tpconvert") starts such a server by itself.
+In Python, TraceProcessor(addr="http://localhost:9001") queries it with
+PerfettoSQL, and TraceProcessorConfig(bin_path="tpconvert") starts such a server.
 
 SQL can only read. The server is for this machine only, unless --listen names
 another address; there is no password. Ctrl-C ends it.`,
@@ -94,14 +94,14 @@ another address; there is no password. Ctrl-C ends it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen at; 0 is any free one")
-	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
-	flags.StringVar(&o.Unix, "unix", "", "Unix socket to listen at instead of a port: its path, or a name for remote= of Perfetto's Python package")
+	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen on; 0 is any free one")
+	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen on; by default this machine's own")
+	flags.StringVar(&o.Unix, "unix", "", "Unix socket to listen on instead of a port: its path, or a name for remote= of Perfetto's Python package")
 	flags.BoolVar(&o.open, "open", false, "open the UI in the browser, if the output is a terminal")
 	flags.StringSliceVar(&o.Origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
-	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
+	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve from a dataset of many, by its id or name")
 	flags.StringSliceVar(&o.specs, "metrics", nil, "specs whose metrics the page of a dataset of many traces shows, as for summarize")
-	flags.StringSliceVar(&o.Metrics, "metric", nil, "metrics to show there, by id; by default all of the specs")
+	flags.StringSliceVar(&o.Metrics, "metric", nil, "metrics to show there, by id; by default all metrics of the specs")
 	flags.StringVar(&o.Stdlib, "stdlib", "", inputs.StdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
 	flags.Var(&o.Memory, "session-memory", inputs.SessionMemoryHelp)

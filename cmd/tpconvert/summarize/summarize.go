@@ -44,17 +44,17 @@ func NewCommand(ui *console.UI) *cobra.Command {
 	formats := append([]string{"table", "csv", "json", "ndjson", "markdown"}, summaryFormats...)
 	cmd := &cobra.Command{
 		Use:   "summarize [flags] [SPEC...] INPUT",
-		Short: "Compute metrics of a trace or of many",
+		Short: "Compute metrics of one or many traces",
 		Long: `Compute the metrics that each SPEC defines, for INPUT: a dataset, a DuckDB file
-made by tpconvert, a folder with tables of a fleet, or a trace, which is converted
+made by tpconvert, a folder with a fleet's tables, or a trace, which is converted
 first. SPEC is a file with Perfetto's TraceSummarySpec, as text or encoded, or one of
 
     ` + strings.Join(metrics.Builtin(), ", ") + `
 
-which are all computed without SPEC. Metrics with the same dimensions and query
-share a table. With --output it is a Parquet file. Tables of many traces have the
-column trace_id, unless they relate the traces of a job. --format textproto or
-proto gives Perfetto's TraceSummary. Modules of SQL that a SPEC refers to need
+Without SPEC, all of these are computed. Metrics with the same dimensions and query
+share a table, which --output writes as a Parquet file. Tables of many traces have
+the column trace_id, unless they relate the traces of a job. --format textproto or
+proto gives Perfetto's TraceSummary. SQL modules that a SPEC refers to need
 --stdlib.`,
 		Example: `  tpconvert summarize slices out/
   tpconvert summarize --compare before/ cpu after/
@@ -69,11 +69,11 @@ proto gives Perfetto's TraceSummary. Modules of SQL that a SPEC refers to need
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.specs, "spec", nil, "SPEC, for scripts that give no other arguments than INPUT")
-	flags.StringSliceVar(&o.ids, "metric", nil, "metrics to compute, by id; by default all of the specs")
+	flags.StringSliceVar(&o.ids, "metric", nil, "metrics to compute, by id; by default all metrics of the specs")
 	flags.StringVar(&o.metadata, "metadata-query", "", "id of the query whose keys and values become metadata of Perfetto's TraceSummary")
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")
 	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
-	flags.StringVar(&o.traceID, "trace-id", "", "one trace of a dataset of many, by its id or name")
+	flags.StringVar(&o.traceID, "trace-id", "", "one trace in a dataset of many, by its id or name")
 	flags.StringVar(&o.baseID, "compare-trace-id", "", "the same for --compare; by default that of --trace-id, if the dataset of --compare has many")
 	o.Register(cmd, formats)
 	return cmd

@@ -24,8 +24,8 @@ func newUICommand(ui *console.UI) *cobra.Command {
 	return withFetch(ui, cmd, &fetch.UI, "folder, archive (.zip, .tar.gz) or address of the release, instead of Perfetto's site", &cobra.Command{
 		Short: "Download a release of Perfetto's UI",
 		Long: `Download the release VERSION of Perfetto's UI, which is ` + fetch.Version + `, from
-` + fetch.UI.Address + ` into the user's cache folder. "serve" then serves it at
-its own address, where it needs no network.
+` + fetch.UI.Address + ` into the user's cache folder. "serve" then
+serves it at its own address, where it needs no network.
 
 Each file is checked against the SHA-256 in the release's manifest, and the page
 against one that this program knows. The manifest itself cannot be verified, so use

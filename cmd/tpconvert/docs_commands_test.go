@@ -51,7 +51,7 @@ func TestDocumentedCommands(t *testing.T) {
 		"testdata/chromium.json.gz": "chromium.json.gz", "traces/a.json.gz": "chromium.json.gz", "traces/b.json.gz": "devtools.json.gz",
 		"before.pftrace": "frames.pftrace", "after.pftrace": "frames.pftrace",
 		"main/a.pb.gz": "go_cpu.pb.gz", "main/b.pb.gz": "go_cpu_nosha.pb.gz", "branch/a.pb.gz": "go_cpu_nosha.pb.gz", "branch/b.pb.gz": "go_cpu.pb.gz",
-		"job/rank0.json": "job/rank0.json", "job/rank1.json": "job/rank1.json",
+		"job/rank0.json": "job/rank0.json", "job/rank1.json": "job/rank1.json", "ranks/0.json": "job/rank0.json", "ranks/1.json": "job/rank1.json",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -58,5 +58,5 @@ func Elided(text string, width int) string {
 	if len(all) <= width {
 		return text
 	}
-	return string(all[:width/2]) + "…" + string(all[len(all)-(width-1)/2:])
+	return string(all[:(width-1)/2]) + "…" + string(all[len(all)-width/2:])
 }

@@ -105,6 +105,15 @@ WHERE s.depth = 0
 GROUP BY utid
 ORDER BY 4 DESC, utid`
 
+// cpuByProcess is the CPU time of each process. One without a name has that of its main thread.
+const cpuByProcess = `
+SELECT sum(s.dur) AS running_dur, p.pid,
+  coalesce(p.name, (SELECT name FROM thread AS m WHERE m.upid = p.upid AND m.is_main_thread), 'process ' || p.pid, t.name, 'thread ' || t.tid) AS process_name
+FROM _lasting_sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+WHERE NOT coalesce(t.is_idle, 0)
+GROUP BY coalesce(p.upid, -1 - t.utid)
+ORDER BY running_dur DESC, process_name`
+
 // unfinished counts the slices that did not end.
 const unfinished = "SELECT count(*) FROM slice WHERE dur < 0"
 

@@ -156,11 +156,7 @@ func (m *maker) cpu(ctx context.Context) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := strings.LastIndex(queries[0].sql, ";\n") + 1
-	byProcess := queries[0]
-	byProcess.title = "CPU time by process"
-	byProcess.sql = queries[0].sql[:last] + "SELECT coalesce(process_name, '[unknown]') AS process_name, sum(running_dur) AS running_dur FROM (\n" + queries[0].sql[last:] +
-		"\n) GROUP BY 1 ORDER BY running_dur DESC, 1"
+	byProcess := query{title: "CPU time by process", sql: cpuByProcess, bar: "running_dur"}
 	figures, err := m.tables(ctx, append([]query{byProcess}, queries...)...)
 	if err != nil {
 		return nil, err

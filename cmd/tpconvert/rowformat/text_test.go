@@ -34,7 +34,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 `},
 		{44, 1, `number  name                      more  last
 ------  ------------------------  ----  ----
-     1  ääääääääääää…ääääääääääe  x\ny  NULL
+     1  äääääääääää…äääääääääääe  x\ny  NULL
 (2 rows, 1 shown; --format csv gives all)
 `},
 		{24, 0, `number  …  last

@@ -176,6 +176,8 @@ function flame(parent) {
   };
   const which = choose(trees.map((t, i) => [i, t.title]));
   let owners = null;
+  const direction = make("select", tools, {title: "What is below a box"});
+  for (const text of ["from the root", "callers"]) make("option", direction, {textContent: text});
   const search = make("input", tools, {type: "search", placeholder: "Search"});
   const said = make("span", tools, {className: "note"});
   const stacks = make("div", parent, {className: "stacks"});
@@ -189,18 +191,26 @@ function flame(parent) {
     const made = [], all = [];
     let rest = 0;
     root = {name: "all", self: 0, value: 0, smaller: 0, below: new Map(), up: null};
-    tree.parent.forEach((up, i) => {
-      const name = data.names[tree.name[i]], smaller = name === undefined ? tree.smaller[rest++] : 0;
-      if (owner >= 0 && tree.owner[i] !== owner) return;
-      const above = up < 0 ? root : made[up];
+    const add = (above, name, self, smaller) => {
       let node = above.below.get(name);
       if (!node) {
         above.below.set(name, node = {name, self: 0, value: 0, smaller: 0, below: new Map(), up: above});
         all.push(node);
       }
-      node.self += tree.self[i];
+      node.self += self;
       node.smaller += smaller;
-      made[i] = node;
+      return node;
+    };
+    tree.parent.forEach((up, i) => {
+      const name = data.names[tree.name[i]], smaller = name === undefined ? tree.smaller[rest++] : 0;
+      if (owner >= 0 && tree.owner[i] !== owner) return;
+      if (!callers()) {
+        made[i] = add(up < 0 ? root : made[up], name, tree.self[i], smaller);
+      } else if (tree.self[i] > 0) { // of a function; below it are those that called it
+        let node = add(root, name, 0, smaller);
+        for (let at = up; at >= 0; at = tree.parent[at]) node = add(node, data.names[tree.name[at]], 0, 0);
+        node.self += tree.self[i];
+      }
     });
     for (const node of all.reverse()) {
       node.value += node.self;
@@ -209,7 +219,10 @@ function flame(parent) {
     }
     top = root;
   }
+  const callers = () => direction.selectedIndex === 1;
+  // Functions of one package, namespace or class have one colour.
   function hue(name) {
+    name = name.replace(/^(.*[^:.])(\.|::)[^/]*$/, "$1");
     let h = 0;
     for (let i = 0; i < name.length; i++) h = (h * 31 + name.charCodeAt(i)) >>> 0;
     return h;
@@ -250,7 +263,7 @@ function flame(parent) {
     };
   }, e => {
     const {node} = boxes[e.dataIndex], sum = `${node.name}\n${quantity(node.value, tree.unit)}, ${percent(node.value, root.value)}`;
-    return node.smaller ? sum : `${sum}\nself ${quantity(node.self, tree.unit)}`;
+    return node.smaller || callers() ? sum : `${sum}\nself ${quantity(node.self, tree.unit)}`;
   });
   function show(node) {
     top = node;
@@ -281,6 +294,7 @@ function flame(parent) {
     said.textContent = found ? `${percent(sum, root.value)}${most} of ${quantity(root.value, tree.unit)} match` : "Click to zoom in, on a box above to zoom out.";
   }
   which.onchange = select;
+  direction.onchange = () => owners.onchange();
   search.oninput = () => { found = search.value.toLowerCase(); count(); paint(); };
   chart.on("click", e => {
     const {node} = boxes[e.dataIndex];

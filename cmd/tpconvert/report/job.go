@@ -42,8 +42,8 @@ func Job(ctx context.Context, ranks []Rank, open func(context.Context, Rank) (*s
 		return nil, err
 	}
 	slices.SortFunc(ranks, func(a, b Rank) int { return cmp.Compare(*a.Rank, *b.Rank) })
-	j := &job{maker: maker{Options: o, s: s, page: &Page{Title: o.Printable(filepath.Base(o.Name)), SQLNote: jobNote}}, ranks: ranks}
-	if err := j.read(ctx, open); err != nil {
+	j := &job{maker: maker{Options: o, s: s, page: &Page{Title: o.Printable(filepath.Base(o.Name)), SQLNote: jobNote}}, ranks: ranks, open: open}
+	if err := j.read(ctx); err != nil {
 		return nil, err
 	}
 	if err := j.sections(ctx); err != nil {
@@ -60,8 +60,11 @@ func Job(ctx context.Context, ranks []Rank, open func(context.Context, Rank) (*s
 // job makes the report of a job. The session has the tables of summarize.
 type job struct {
 	maker
-	ranks []Rank
-	lanes []lane // of all ranks, in their order
+	ranks    []Rank
+	open     func(context.Context, Rank) (*session.Session, error)
+	gpu      metrics.Summarizer
+	relation *metrics.Ranks
+	lanes    []lane // of all ranks, in their order
 }
 
 // jobLanes are the lanes of each rank.
@@ -71,16 +74,12 @@ var jobLanes = []struct{ group, while string }{
 }
 
 // read reads the traces, one after the other, and stores what they say in tables of the session.
-func (j *job) read(ctx context.Context, open func(context.Context, Rank) (*session.Session, error)) error {
-	var gpu metrics.Summarizer
+func (j *job) read(ctx context.Context) error {
 	spec, _ := metrics.Spec("gpu")
-	if err := gpu.Add(spec); err != nil {
+	if err := j.gpu.Add(spec); err != nil {
 		return err
 	}
-	wanted := slices.DeleteFunc(gpu.IDs(), func(id string) bool {
-		return !strings.HasPrefix(id, "gpu_kernels_") && !strings.HasPrefix(id, "gpu_devices_")
-	})
-	relation := gpu.Ranks(nil)
+	j.relation = j.gpu.Ranks(nil)
 	longest := int64(0)
 	for _, r := range j.ranks {
 		longest = max(longest, duration(r.Manifest))
@@ -88,7 +87,7 @@ func (j *job) read(ctx context.Context, open func(context.Context, Rank) (*sessi
 	j.page.data.Width = longest/buckets + 1
 	var all []metrics.Table
 	for _, r := range j.ranks {
-		tables, err := j.rank(ctx, r, open, relation, func(s *session.Session) (*metrics.Summary, error) { return gpu.Summarize(ctx, s, wanted, "") })
+		tables, err := j.rank(ctx, r)
 		if err != nil {
 			return fmt.Errorf("rank %d: %w", *r.Rank, err)
 		}
@@ -100,8 +99,8 @@ func (j *job) read(ctx context.Context, open func(context.Context, Rank) (*sessi
 			all[i].Rows = append(all[i].Rows, tables[i].Rows...)
 		}
 	}
-	j.align(relation)
-	for _, t := range append(all, relation.Tables()...) {
+	j.align()
+	for _, t := range append(all, j.relation.Tables()...) {
 		if err := j.store(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.ID, err)
 		}
@@ -109,15 +108,14 @@ func (j *job) read(ctx context.Context, open func(context.Context, Rank) (*sessi
 	return nil
 }
 
-// rank reads the trace of a rank.
-func (j *job) rank(ctx context.Context, r Rank, open func(context.Context, Rank) (*session.Session, error), relation *metrics.Ranks,
-	summarize func(*session.Session) (*metrics.Summary, error)) (tables []metrics.Table, err error) {
-	s, err := open(ctx, r)
+// rank reads the trace of a rank. It returns the tables of its kernels and GPUs.
+func (j *job) rank(ctx context.Context, r Rank) (tables []metrics.Table, err error) {
+	s, err := j.open(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := relation.Add(ctx, s); err != nil {
+	if err := j.relation.Add(ctx, s); err != nil {
 		return nil, err
 	}
 	of := maker{Options: j.Options, s: s, page: &Page{data: data{Width: j.page.data.Width}}}
@@ -130,7 +128,10 @@ func (j *job) rank(ctx context.Context, r Rank, open func(context.Context, Rank)
 		l.rank = *r.Rank
 		j.lanes = append(j.lanes, l)
 	}
-	summary, err := summarize(s)
+	wanted := slices.DeleteFunc(j.gpu.IDs(), func(id string) bool {
+		return !strings.HasPrefix(id, "gpu_kernels_") && !strings.HasPrefix(id, "gpu_devices_")
+	})
+	summary, err := j.gpu.Summarize(ctx, s, wanted, "")
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +152,8 @@ func (j *job) busy(r Rank, while string) string {
 }
 
 // align puts the lanes on one scale of time: the ranks end the first collective of all together.
-func (j *job) align(relation *metrics.Ranks) {
-	ends := relation.FirstEnds()
+func (j *job) align() {
+	ends := j.relation.FirstEnds()
 	latest := int64(0) // after the start of its trace
 	for _, r := range j.ranks {
 		if end, ok := ends[*r.Rank]; ok && r.Start != nil {
@@ -185,31 +186,34 @@ func (j *job) align(relation *metrics.Ranks) {
 
 // store makes a table of the session.
 func (j *job) store(ctx context.Context, t metrics.Table) error {
-	var sql strings.Builder
-	fmt.Fprintf(&sql, "CREATE TABLE %s (", t.ID)
-	for i, c := range t.Columns {
-		if i > 0 {
-			sql.WriteString(", ")
-		}
-		sql.WriteString(sqltext.QuoteName(c.Name))
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, sqltext.QuoteName(c.Name))
 	}
-	sql.WriteString(")")
-	for i, row := range t.Rows {
-		sql.WriteString(cmp.Or(map[bool]string{true: "; INSERT INTO " + t.ID + " VALUES "}[i == 0], ", "))
-		for k, v := range row {
-			sql.WriteByte("(,"[min(k, 1)])
-			switch v := v.(type) {
-			case nil:
-				sql.WriteString("NULL")
-			case string:
-				sql.WriteString(sqltext.QuoteText(v))
-			default:
-				fmt.Fprint(&sql, v)
-			}
+	var rows []string
+	for _, row := range t.Rows {
+		var values []string
+		for _, v := range row {
+			values = append(values, literal(v))
 		}
-		sql.WriteByte(')')
+		rows = append(rows, "("+strings.Join(values, ", ")+")")
 	}
-	return j.each(ctx, sql.String(), func([]any) {})
+	sql := fmt.Sprintf("CREATE TABLE %s (%s)", t.ID, strings.Join(names, ", "))
+	if rows != nil {
+		sql += fmt.Sprintf("; INSERT INTO %s VALUES %s", t.ID, strings.Join(rows, ", "))
+	}
+	return j.each(ctx, sql, func([]any) {})
+}
+
+// literal returns a value of a metric in SQL.
+func literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		return sqltext.QuoteText(v)
+	}
+	return fmt.Sprint(v)
 }
 
 // sections makes the figures.

@@ -124,6 +124,15 @@ func (r *Ranks) Tables() []Table {
 	return []Table{collectives, ranks}
 }
 
+// OfRank returns a table of the trace of a rank. It has the column rank, if it had none.
+func (t Table) OfRank(rank int64) Table {
+	const column = "rank"
+	if t.Columns[0].Name == column {
+		return t
+	}
+	return t.Labelled(column, session.Integer, rank)
+}
+
 // in returns the value of a key, which it adds if it is not there.
 func in[K comparable, V any](m map[K]*V, key K) *V {
 	if m[key] == nil {

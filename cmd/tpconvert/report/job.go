@@ -137,9 +137,7 @@ func (j *job) rank(ctx context.Context, r Rank) (tables []metrics.Table, err err
 	}
 	tables, err = summary.Tables()
 	for i := range tables {
-		if tables[i].Columns[0].Name != "rank" {
-			tables[i] = tables[i].Labelled("rank", session.Integer, *r.Rank)
-		}
+		tables[i] = tables[i].OfRank(*r.Rank)
 	}
 	return tables, err
 }

@@ -132,9 +132,6 @@ func (o *summarizeOptions) base(ctx context.Context) (string, error) {
 	return inputs.OneTrace(ctx, o.compare, wanted)
 }
 
-// rankColumn is the column of tables with the rank of a trace in its job.
-const rankColumn = "rank"
-
 // computation computes the metrics of an input.
 type computation struct {
 	*summarizeOptions
@@ -165,8 +162,8 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 		}
 		for i := range tables {
 			rank, ofJob := c.traces.Ranks[id]
-			if ofJob && tables[i].Columns[0].Name != rankColumn {
-				tables[i] = tables[i].Labelled(rankColumn, session.Integer, rank)
+			if ofJob {
+				tables[i] = tables[i].OfRank(rank)
 			}
 			if !ofJob || !c.people() {
 				tables[i] = tables[i].Labelled("trace_id", session.Text, id)

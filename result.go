@@ -2,9 +2,12 @@ package tpconvert
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
 // What a dataset's manifests have, as docs/dataset.md describes it.
@@ -51,6 +54,26 @@ func (t *Trace) describe(m *Manifest) {
 	for _, of := range m.Tables {
 		t.Tables = append(t.Tables, TableSize{of.Name, of.Rows, of.Bytes})
 	}
+}
+
+// FormatTitle returns what messages call the formats of a trace: pprof (gzip) for gzip/pprof.
+func FormatTitle(formats string) string {
+	var titles, containers []string
+	for name := range strings.SplitSeq(formats, "/") {
+		at := slices.IndexFunc(ingest.Formats, func(f *format.Format) bool { return f.Name == name })
+		switch {
+		case at < 0:
+			titles = append(titles, name)
+		case ingest.Formats[at].Container:
+			containers = append(containers, name)
+		default:
+			titles = append(titles, ingest.Formats[at].String())
+		}
+	}
+	if len(titles) == 0 || len(containers) == 0 {
+		return strings.Join(append(titles, containers...), ", ")
+	}
+	return strings.Join(titles, ", ") + " (" + strings.Join(containers, ", ") + ")"
 }
 
 // TableSize is the size of a table.

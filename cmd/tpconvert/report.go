@@ -154,7 +154,7 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 	}
 	if manifests, many, err := export.ReadManifests(input); err == nil && !many {
 		losses := api.LossesOf(manifests[0])
-		options.Alarm = losses.Alarm()
+		options.Alarm, options.Format = losses.Alarm(), api.FormatTitle(manifests[0].Input.Formats())
 	}
 	return report.Make(ctx, s, options)
 }

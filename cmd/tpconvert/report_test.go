@@ -443,10 +443,14 @@ func TestReportInBrowser(t *testing.T) {
 		found("row colors", [250, 500, 750].map(x => overview.hue(at(x), 31)).join());
 
 		const graph = pictureIn(".flame"), x = part => graph.width * part, y = depth => 19 * depth + 9;
+		found("first thread", graph.hover(x(0.3), y(1)));
+		const [owners, order] = [() => document.querySelectorAll(".flame select")[1], document.querySelector(".flame select[title]")];
+		owners().value = "-1"; owners().dispatchEvent(new Event("change"));
+		await frames();
 		found("box", graph.hover(x(0.3), y(2)));
 		found("parent", graph.hover(x(0.3), y(1)));
 		found("nothing", graph.hover(x(0.99), y(2)));
-		const [search, threads] = [document.querySelector(".flame input"), document.querySelectorAll(".flame select")[1]];
+		const [search, threads] = [document.querySelector(".flame input"), owners()];
 		const names = () => [0, 1, 2].map(depth => [0.3, 0.65, 0.8, 0.95].map(part => graph.hover(x(part), y(depth)).split("\n")[0]).join()).join(" ");
 		const steps = [["boxes", () => {}], ["zoomed", () => graph.click(x(0.3), y(1))], ["around", () => graph.click(x(0.3), y(0))], ["zoomed more", () => graph.click(x(0.3), y(2))],
 			["up", () => graph.click(x(0.3), y(2))], ["escaped", () => graph.key("Escape")]];
@@ -459,6 +463,14 @@ func TestReportInBrowser(t *testing.T) {
 		await frames();
 		found("hostile", graph.hover(x(0.5), y(1)).split("\n")[0]);
 		found("images", String(document.images.length));
+		search.value = ""; search.dispatchEvent(new Event("input"));
+		order.selectedIndex = 2; order.dispatchEvent(new Event("change"));
+		await frames();
+		found("in time", [0.3, 0.45, 0.55].map(part => graph.hover(x(part), y(1))).join());
+		graph.click(x(0.05), y(2)); await frames();
+		found("zoomed in time", [0, 1, 2].map(depth => graph.hover(x(0.9), y(depth)).split("\n")[0]).join());
+		Object.defineProperty(navigator, "clipboard", {value: {writeText: text => found("copied", text)}});
+		document.querySelector(".flame button").click();
 	`)
 	all := "all,all,all,all a,a,c,</script><img src=x onerror=alert(1)> b,,,"
 	for name, want := range map[string]string{
@@ -474,6 +486,8 @@ func TestReportInBrowser(t *testing.T) {
 		"up": "all,all,all,all a,a,a,a b,b,,", "escaped": all,
 		"share": "50.0 % of 600 ms match", "match colors": "47,45",
 		"hostile": "</script><img src=x onerror=alert(1)>", "images": "0",
+		"first thread": "a\n400 ms, 80.0 %\nself 100 ms", "in time": "a\n400 ms, 40.0 %\nat 0 ns,,c\n100 ms, 10.0 %\nat 500 ms",
+		"zoomed in time": "app / main,a,b", "copied": "a\nb",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)

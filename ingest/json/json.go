@@ -18,7 +18,7 @@ import (
 )
 
 // Format is the Trace Event Format.
-var Format = &format.Format{Name: "json", Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "json", Title: "Trace Event Format", Sniff: sniff, Read: read}
 
 // sniffBytes is how many bytes of the input Trace Processor looks at.
 const sniffBytes = 128

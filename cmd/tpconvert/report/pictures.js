@@ -176,14 +176,16 @@ function flame(parent) {
   };
   const which = choose(trees.map((t, i) => [i, t.title]));
   let owners = null;
-  const direction = make("select", tools, {title: "What is below a box"});
-  for (const text of ["from the root", "callers"]) make("option", direction, {textContent: text});
+  const order = make("select", tools, {title: "What is below a box"});
+  for (const text of ["from the root", "callers", "in time order"]) make("option", order, {textContent: text});
   const search = make("input", tools, {type: "search", placeholder: "Search"});
+  const copy = make("button", tools, {textContent: "Copy stack", title: "Copies the names from the root to the box that is zoomed in on"});
   const said = make("span", tools, {className: "note"});
   const stacks = make("div", parent, {className: "stacks"});
   const cut = make("p", parent, {className: "note"});
   let tree, root, top, boxes = [], found = "";
   let drawn = 0; // each box is a new one, because the library leaves texts and highlights on those that it knows
+  const callers = () => order.selectedIndex === 1, inTime = () => order.selectedIndex === 2;
 
   // The nodes of one owner, or of all, where functions of one name below the same others are one. Those that stand for smaller ones
   // have no name in the data.
@@ -215,11 +217,26 @@ function flame(parent) {
     for (const node of all.reverse()) {
       node.value += node.self;
       node.up.value += node.value;
-      if (node.smaller) node.name = `${node.smaller.toLocaleString("en")} smaller`;
+      if (node.smaller) node.name = several(node.smaller);
     }
-    top = root;
   }
-  const callers = () => direction.selectedIndex === 1;
+  // The boxes of a thread in the order of time. Their width is not the value of those that stand for smaller ones.
+  function buildChart(chart) {
+    const made = [];
+    let rest = 0;
+    root = {name: chart.title, value: chart.total, start: 0, width: chart.total, smaller: 0, below: [], up: null};
+    chart.parent.forEach((up, i) => {
+      const name = data.names[chart.name[i]], above = up < 0 ? root : made[up];
+      const node = made[i] = {name, value: chart.width[i], start: chart.start[i], width: chart.width[i], smaller: 0, below: [], up: above};
+      if (name === undefined) {
+        node.smaller = chart.smaller[rest];
+        node.value = chart.value[rest++];
+        node.name = several(node.smaller);
+      }
+      above.below.push(node);
+    });
+  }
+  const several = n => `${n.toLocaleString("en")} smaller`;
   // Functions of one package, namespace or class have one colour.
   function hue(name) {
     name = name.replace(/^(.*[^:.])(\.|::)[^/]*$/, "$1");
@@ -236,10 +253,14 @@ function flame(parent) {
     const visit = (node, x, wide, depth) => {
       boxes.push({node, x, wide, depth});
       if (depth + 1 >= first + mostBelow) return;
-      for (const child of [...node.below.values()].sort((a, b) => b.value - a.value)) {
-        const part = wide * child.value / node.value;
-        if (part >= 0.5) visit(child, x, part, depth + 1);
-        x += part;
+      const below = [...node.below.values()];
+      if (!inTime()) below.sort((a, b) => b.value - a.value);
+      let left = x;
+      for (const child of below) {
+        const part = wide * (inTime() ? child.width / node.width : child.value / node.value);
+        if (inTime()) left = x + wide * (child.start - node.start) / node.width;
+        if (part >= 0.5) visit(child, left, part, depth + 1);
+        left += part;
       }
     };
     if (top.value > 0) visit(top, 0, width, first);
@@ -262,8 +283,12 @@ function flame(parent) {
       }},
     };
   }, e => {
-    const {node} = boxes[e.dataIndex], sum = `${node.name}\n${quantity(node.value, tree.unit)}, ${percent(node.value, root.value)}`;
-    return node.smaller || callers() ? sum : `${sum}\nself ${quantity(node.self, tree.unit)}`;
+    const {node} = boxes[e.dataIndex], lines = [node.name];
+    if (!node.smaller && Object.hasOwn(data.places, node.name)) lines.push(data.places[node.name]);
+    lines.push(`${quantity(node.value, tree.unit)}, ${percent(node.value, root.value)}`);
+    if (inTime() && tree.timed) lines.push(`at ${duration(node.start, node.width)}`);
+    if (!inTime() && !callers() && !node.smaller) lines.push(`self ${quantity(node.self, tree.unit)}`);
+    return lines.join("\n");
   });
   function show(node) {
     top = node;
@@ -272,14 +297,28 @@ function flame(parent) {
   }
   function select() {
     tree = trees[which.value];
+    const timed = order.options[2];
+    timed.hidden = timed.disabled = !tree.charts;
+    if (inTime() && !tree.charts) order.selectedIndex = 0;
     owners?.remove();
-    const sums = tree.owners.map(() => 0);
-    tree.self.forEach((self, i) => sums[tree.owner[i]] += self);
-    const order = tree.owners.map((name, i) => [i, `${name}: ${quantity(sums[i], tree.unit)}`, sums[i]]).sort((a, b) => b[2] - a[2]);
-    owners = choose([[-1, `All threads: ${quantity(sums.reduce((a, b) => a + b, 0), tree.unit)}`], ...order].filter((o, i) => order.length > 1 || i));
+    const text = (title, sum) => `${title}: ${quantity(sum, tree.unit)}`;
+    if (inTime()) {
+      owners = choose(tree.charts.map((chart, i) => [i, chart.title]));
+    } else {
+      const sums = tree.owners.map(() => 0);
+      tree.self.forEach((self, i) => sums[tree.owner[i]] += self);
+      const sorted = tree.owners.map((name, i) => [i, text(name, sums[i]), sums[i]]).sort((a, b) => b[2] - a[2]);
+      const all = sorted.length > 1 ? [[-1, text("All threads", sums.reduce((a, b) => a + b, 0))]] : [];
+      owners = choose(tree.timed ? [...sorted, ...all] : [...all, ...sorted]); // threads have their slices at the same time
+    }
     which.after(owners);
-    owners.onchange = () => { build(Number(owners.value)); count(); show(root); };
-    cut.textContent = tree.cut ? `${tree.cut.toLocaleString("en")} stacks that take the least time are left out.` : "";
+    owners.onchange = () => {
+      if (inTime()) buildChart(tree.charts[owners.value]);
+      else build(Number(owners.value));
+      count();
+      show(root);
+    };
+    cut.textContent = tree.cut && !inTime() ? `${tree.cut.toLocaleString("en")} stacks that take the least time are left out.` : "";
     owners.onchange();
   }
   function count() {
@@ -293,9 +332,13 @@ function flame(parent) {
     const most = unknown ? ` to ${percent(sum + unknown, root.value)}` : "";
     said.textContent = found ? `${percent(sum, root.value)}${most} of ${quantity(root.value, tree.unit)} match` : "Click to zoom in, on a box above to zoom out.";
   }
-  which.onchange = select;
-  direction.onchange = () => owners.onchange();
+  which.onchange = order.onchange = select;
   search.oninput = () => { found = search.value.toLowerCase(); count(); paint(); };
+  copy.onclick = () => {
+    const names = [];
+    for (let node = top; node.up; node = node.up) names.unshift(node.name);
+    navigator.clipboard.writeText(names.join("\n"));
+  };
   chart.on("click", e => {
     const {node} = boxes[e.dataIndex];
     show(node === top && node.up ? node.up : node);

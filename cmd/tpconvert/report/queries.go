@@ -150,3 +150,12 @@ LEFT JOIN cpu_counter_track AS cpu ON cpu.id = t.id
 WHERE t.place <= 15
 GROUP BY t.id, bucket
 ORDER BY t.memory DESC, t.place, bucket`
+
+// places are the files of functions, the first by name, with the lines in it that stacks name.
+const places = `
+WITH place AS (
+  SELECT f.name, s.source_file, min(nullif(s.line_number, 0)) AS first, max(s.line_number) AS last
+  FROM (SELECT DISTINCT symbol_id, name FROM _frame_function) AS f JOIN stack_profile_symbol AS s ON s.id = f.symbol_id
+  WHERE s.source_file <> '' GROUP BY f.name, s.source_file
+)
+SELECT name, min(source_file), first, last, count(*) - 1 FROM place GROUP BY name`

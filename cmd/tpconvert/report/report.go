@@ -20,6 +20,7 @@ import (
 // Options say what a report needs besides the trace.
 type Options struct {
 	Name      string // of the input
+	Format    string // in words, or ""
 	Alarm     string // what the reader should know before all else, or ""
 	Alerts    []derive.Definition
 	Printable func(string) string // shows what a text hides: controls of terminals, and of the direction of text
@@ -110,13 +111,14 @@ type Part struct {
 
 // data is what the script draws.
 type data struct {
-	Dur      int64    `json:"dur"`   // of the trace, ns
-	Width    int64    `json:"width"` // of a bucket, ns
-	Buckets  int      `json:"buckets"`
-	Lanes    []lane   `json:"lanes"`
-	Names    []string `json:"names"` // of functions
-	Trees    []tree   `json:"trees"`
-	profiles []*stacks.Profile
+	Dur     int64             `json:"dur"`   // of the trace, ns
+	Width   int64             `json:"width"` // of a bucket, ns
+	Buckets int               `json:"buckets"`
+	Lanes   []lane            `json:"lanes"`
+	Names   []string          `json:"names"`  // of functions
+	Places  map[string]string `json:"places"` // where functions are in the source
+	Trees   []tree            `json:"trees"`
+	graphs  []graph
 }
 
 // lostTitle is the title of the section with losses.
@@ -136,10 +138,11 @@ const maxText = 300
 // maker makes a report.
 type maker struct {
 	Options
-	s     *session.Session
-	page  *Page
-	start int64           // of the trace
-	shown *stacks.Profile // the first one, or nil
+	s      *session.Session
+	page   *Page
+	start  int64             // of the trace
+	shown  *stacks.Profile   // the first one, or nil
+	places map[string]string // of functions in the source
 }
 
 // Make makes the report of a trace. The session runs PerfettoSQL.

@@ -38,7 +38,7 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 	if m.page.data.Dur > 1 { // a profile may have no times, and a dump only one
 		dur = count.Quantity(float64(m.page.data.Dur), "ns")
 	}
-	summary := []string{known("program"), known("runtime"), known("device"), known("gpus"), dur, known("format"), known("bytes"), known("machine name"), known("system")}
+	summary := []string{known("program"), known("runtime"), known("device"), known("gpus"), dur, cmp.Or(m.Format, known("format")), known("bytes"), known("machine name"), known("system")}
 	m.page.Summary = strings.Join(slices.DeleteFunc(summary, func(text string) bool { return text == "" }), ", ")
 	if recorded, ok := strings.CutSuffix(known("recorded"), " UTC"); ok {
 		m.page.When = strings.Replace(recorded, " ", "T", 1) + "Z"
@@ -227,17 +227,37 @@ func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 	}
 	if spans != nil && spans.Total > 0 {
 		f := Figure{Title: "Spans by what calls them", Note: "The time in which a span has no child, in any service. Children may run at the same time.",
-			SQL: strings.TrimSpace(stacks.SpansByParent), Trees: []int{len(m.page.data.profiles)}}
-		m.page.data.profiles = append(m.page.data.profiles, spans)
+			SQL: strings.TrimSpace(stacks.SpansByParent), Trees: []int{m.draw(spans, nil)}}
 		figures = append([]Figure{f}, figures...)
 	}
-	p, err := stacks.Slices(ctx, m.s)
-	if err != nil || p.Total == 0 {
-		return figures, err
+	profiles, err := stacks.Slices(ctx, m.s)
+	if err != nil {
+		return nil, err
 	}
-	f := Figure{Title: "Slices by what is around them", SQL: strings.TrimSpace(stacks.SlicesByStack), Trees: []int{len(m.page.data.profiles)}}
-	m.page.data.profiles = append(m.page.data.profiles, p)
-	return append([]Figure{f}, figures...), nil
+	threadCharts, gpuCharts, err := stacks.SliceCharts(ctx, m.s)
+	if err != nil {
+		return nil, err
+	}
+	f := Figure{Title: "Slices by what is around them", SQL: strings.TrimSpace(stacks.SlicesByStack)}
+	for _, p := range profiles {
+		charts := threadCharts
+		if p.Scope == stacks.GPUSlices {
+			charts = gpuCharts
+		}
+		if p.Total > 0 {
+			f.Trees = append(f.Trees, m.draw(p, charts))
+		}
+	}
+	if len(f.Trees) > 0 {
+		figures = append([]Figure{f}, figures...)
+	}
+	return figures, nil
+}
+
+// draw adds a profile to what the script draws, and returns its place.
+func (m *maker) draw(p *stacks.Profile, charts []*stacks.Chart) int {
+	m.page.data.graphs = append(m.page.data.graphs, graph{p, charts})
+	return len(m.page.data.graphs) - 1
 }
 
 func (m *maker) memory(ctx context.Context) ([]Figure, error) {
@@ -315,8 +335,13 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 	flame := Figure{SQL: strings.TrimSpace(stacks.Values)}
 	var figures []Figure
 	for i, p := range all[:min(len(all), maxTrees)] {
-		flame.Trees = append(flame.Trees, len(m.page.data.profiles))
-		m.page.data.profiles = append(m.page.data.profiles, p)
+		var charts []*stacks.Chart
+		if p.Kind == stacks.KindSamples {
+			if charts, err = stacks.SampleCharts(ctx, m.s, p); err != nil {
+				return nil, err
+			}
+		}
+		flame.Trees = append(flame.Trees, m.draw(p, charts))
 		figures = append(figures, Figure{Title: "Functions of " + m.text(p.Scope) + ": " + m.text(p.Metric), SQL: q.sql, Table: m.functions(p), Folded: i > 0})
 	}
 	if more := found - len(flame.Trees); more > 0 {
@@ -324,6 +349,9 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 	}
 	if len(all) > 0 {
 		figures = append([]Figure{flame}, figures...)
+		if err := m.readPlaces(ctx); err != nil {
+			return nil, err
+		}
 	}
 	last := strings.LastIndex(q.sql, ";\n") + 1
 	q.sql = q.sql[:last] + "SELECT process_name, function AS class, self_value AS bytes FROM (\n" + q.sql[last:] +
@@ -331,6 +359,24 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 	q.title, q.bar = "Classes of objects on the heap", "bytes"
 	heap, err := m.table(ctx, q)
 	return append(figures, heap), err
+}
+
+// readPlaces reads where functions are in the source: the file, and the lines that were seen.
+func (m *maker) readPlaces(ctx context.Context) error {
+	m.places = map[string]string{}
+	return m.each(ctx, places, func(v []any) {
+		place := m.text(v[1])
+		if first, _ := v[2].(int64); first > 0 {
+			place += fmt.Sprintf(":%d", first)
+			if last, _ := v[3].(int64); last > first {
+				place += fmt.Sprintf("–%d", last)
+			}
+		}
+		if others, _ := v[4].(int64); others > 0 {
+			place += fmt.Sprintf(" and %d other files", others)
+		}
+		m.places[m.text(v[0])] = place
+	})
 }
 
 // functions are the functions of a profile with the greatest values of their own.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
@@ -21,13 +22,34 @@ const (
 type tree struct {
 	Title   string    `json:"title"`
 	Unit    string    `json:"unit"`
-	Cut     int       `json:"cut"` // nodes that the reader of the profile left out
+	Timed   bool      `json:"timed"` // slices, which have times
+	Cut     int       `json:"cut"`   // nodes that the reader of the profile left out
 	Owners  []string  `json:"owners"`
 	Parent  []int32   `json:"parent"` // -1 for the outermost function
 	Owner   []int32   `json:"owner"`
 	Name    []int     `json:"name"`    // smaller for children that are one node
 	Self    []float64 `json:"self"`    // of the function itself
 	Smaller []int     `json:"smaller"` // by node without a name, in order: how many functions it stands for
+	Charts  []chart   `json:"charts,omitempty"`
+}
+
+// chart is a thread in the order of time. A box is at the same place in all lists, after its parent. Those that are too small to be
+// kept are one box, without a name.
+type chart struct {
+	Title   string    `json:"title"`
+	Total   float64   `json:"total"`
+	Parent  []int32   `json:"parent"` // -1 for the outermost
+	Name    []int     `json:"name"`   // smaller for boxes that are one
+	Start   []float64 `json:"start"`
+	Width   []float64 `json:"width"`
+	Value   []float64 `json:"value"`   // by box without a name, in order: the sum of those for which it stands
+	Smaller []int     `json:"smaller"` // and how many they are
+}
+
+// graph is a profile to draw, with the charts of its threads.
+type graph struct {
+	*stacks.Profile
+	charts []*stacks.Chart
 }
 
 // smaller is the name of a node that stands for several.
@@ -36,12 +58,23 @@ const smaller = -1
 // encode returns what the script draws, as compressed JSON, with as many nodes of flame graphs as fit.
 func (m *maker) encode() ([]byte, error) {
 	d := &m.page.data
+	charts := math.MaxInt
 	for nodes := maxNodes; ; nodes /= 2 {
 		names := map[string]int{}
-		d.Names, d.Trees = []string{}, []tree{}
-		for _, p := range d.profiles {
-			d.Trees = append(d.Trees, m.tree(p, nodes/len(d.profiles), names))
+		d.Names, d.Places, d.Trees = []string{}, map[string]string{}, []tree{}
+		for _, g := range d.graphs {
+			t := m.tree(g.Profile, nodes/len(d.graphs), names)
+			for _, c := range g.charts[:min(len(g.charts), charts)] {
+				t.Charts = append(t.Charts, m.chart(c, names))
+			}
+			d.Trees = append(d.Trees, t)
 		}
+		for name := range names {
+			if place, ok := m.places[name]; ok {
+				d.Places[name] = place
+			}
+		}
+		charts = min(charts, 16) / 2
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
 		if err := cmp.Or(json.NewEncoder(w).Encode(d), w.Close()); err != nil || packed.Len() <= maxData || nodes < 100 {
@@ -52,7 +85,7 @@ func (m *maker) encode() ([]byte, error) {
 
 // tree returns the heaviest nodes of a profile.
 func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
-	t := tree{Title: m.text(p.Scope) + ": " + m.text(p.Metric), Unit: unitOf(p), Cut: p.Cut}
+	t := tree{Title: m.text(p.Scope) + ": " + m.text(p.Metric), Unit: unitOf(p), Timed: p.Scope == stacks.ThreadSlices || p.Scope == stacks.GPUSlices, Cut: p.Cut}
 	for _, o := range p.Owners {
 		t.Owners = append(t.Owners, m.text(cmp.Or(joined(o.Process, o.Thread), "all")))
 	}
@@ -94,6 +127,22 @@ func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
 	}
 	t.Smaller = slices.DeleteFunc(t.Smaller, func(n int) bool { return n == 0 })
 	return t
+}
+
+// chart returns what the script draws of a chart.
+func (m *maker) chart(of *stacks.Chart, names map[string]int) chart {
+	c := chart{Title: m.text(cmp.Or(joined(of.Owner.Process, of.Owner.Thread), "all")), Total: of.Total}
+	for _, b := range of.Boxes {
+		name := smaller
+		if b.Smaller > 0 {
+			c.Value, c.Smaller = append(c.Value, b.Value), append(c.Smaller, b.Smaller)
+		} else {
+			name = m.nameOf(b.Function, names)
+		}
+		c.Parent, c.Name = append(c.Parent, b.Parent), append(c.Name, name)
+		c.Start, c.Width = append(c.Start, b.Start), append(c.Width, b.End-b.Start)
+	}
+	return c
 }
 
 // add adds a node.

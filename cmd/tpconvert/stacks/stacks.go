@@ -71,20 +71,17 @@ type reader struct {
 	known     map[[2]int64]int32 // nodes of callsites, by owner
 }
 
-// Read returns the profiles of a trace, in the order of Sort. The session runs PerfettoSQL.
-func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
-	r := reader{functions: map[int64][]string{}, callsites: map[int64]callsite{}}
-	each := func(query string, row func([]any) error) error {
-		return s.Each(ctx, query, func(q *session.Query) error { return q.Each(ctx, row) })
-	}
-	err := each("SELECT frame_id, name FROM _frame_function ORDER BY frame_id, symbol_id", func(v []any) error {
+// newReader reads the functions of frames, and the callsites.
+func newReader(ctx context.Context, s *session.Session) (*reader, error) {
+	r := &reader{functions: map[int64][]string{}, callsites: map[int64]callsite{}}
+	err := each(ctx, s, "SELECT frame_id, name FROM _frame_function ORDER BY frame_id, symbol_id", func(v []any) error {
 		id, _ := v[0].(int64)
 		name, _ := v[1].(string)
 		r.functions[id] = append(r.functions[id], name)
 		return nil
 	})
 	if err == nil {
-		err = each("SELECT id, coalesce(parent_id, -1), frame_id FROM stack_profile_callsite", func(v []any) error {
+		err = each(ctx, s, "SELECT id, coalesce(parent_id, -1), frame_id FROM stack_profile_callsite", func(v []any) error {
 			id, _ := v[0].(int64)
 			parent, _ := v[1].(int64)
 			frame, _ := v[2].(int64)
@@ -92,9 +89,20 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 			return nil
 		})
 	}
+	return r, err
+}
+
+// each calls row with each row of a query.
+func each(ctx context.Context, s *session.Session, query string, row func([]any) error) error {
+	return s.Each(ctx, query, func(q *session.Query) error { return q.Each(ctx, row) })
+}
+
+// Read returns the profiles of a trace, in the order of Sort. The session runs PerfettoSQL.
+func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
+	r, err := newReader(ctx, s)
 	var all []*Profile
 	if err == nil {
-		err = each(Values, func(v []any) error {
+		err = each(ctx, s, Values, func(v []any) error {
 			var texts [5]string
 			for i := range texts {
 				texts[i], _ = v[i].(string)
@@ -164,29 +172,46 @@ func (r *reader) add(of Owner, at int64, value float64) error {
 
 // node returns the node of a callsite.
 func (r *reader) node(owner int32, at int64) (int32, error) {
-	var above []int64
 	n := int32(-1)
-	for at != noCallsite {
-		if known, ok := r.known[[2]int64{int64(owner), at}]; ok {
-			n = known
-			break
+	above, err := r.above(at, func(at int64) (known bool) {
+		if node, ok := r.known[[2]int64{int64(owner), at}]; ok {
+			n, known = node, true
 		}
-		if above = append(above, at); len(above) > len(r.callsites) {
-			return 0, errors.New("a call stack contains itself")
-		}
-		c, ok := r.callsites[at]
-		if !ok {
-			return 0, errors.New("a callsite is missing")
-		}
-		at = c.parent
-	}
+		return known
+	})
 	for _, id := range slices.Backward(above) {
 		for _, name := range slices.Backward(r.functions[r.callsites[id].frame]) {
 			n = r.child(place{n, owner, name})
 		}
 		r.known[[2]int64{int64(owner), id}] = n
 	}
-	return n, nil
+	return n, err
+}
+
+// path returns the functions that led to a callsite, from the outermost.
+func (r *reader) path(at int64) (functions []string, err error) {
+	above, err := r.above(at, func(int64) bool { return false })
+	for _, id := range slices.Backward(above) {
+		for _, name := range slices.Backward(r.functions[r.callsites[id].frame]) {
+			functions = append(functions, name)
+		}
+	}
+	return functions, err
+}
+
+// above returns a callsite and those that led to it, up to a known one.
+func (r *reader) above(at int64, known func(int64) bool) (all []int64, err error) {
+	for at != noCallsite && !known(at) {
+		if all = append(all, at); len(all) > len(r.callsites) {
+			return nil, errors.New("a call stack contains itself")
+		}
+		c, ok := r.callsites[at]
+		if !ok {
+			return nil, errors.New("a callsite is missing")
+		}
+		at = c.parent
+	}
+	return all, nil
 }
 
 func (r *reader) child(of place) int32 {
@@ -199,56 +224,71 @@ func (r *reader) child(of place) int32 {
 	return n
 }
 
+// The scopes of profiles of slices.
+const (
+	ThreadSlices = "slices of threads"
+	GPUSlices    = "slices of GPUs"
+)
+
 // SlicesByStack are the slices of threads and GPUs, by the names of those around them: the stacks that take longest. What did not
 // end takes no time, but is there because of what it contains.
 const SlicesByStack = `
-WITH owner AS MATERIALIZED (
-  SELECT k.id, coalesce(process.name, '') AS process, coalesce(thread.name, 'thread ' || thread.tid, '') AS thread
-  FROM thread_track AS k JOIN thread USING (utid) LEFT JOIN process USING (upid)
-  UNION ALL
-  SELECT id, 'GPU', coalesce(name, '') FROM track WHERE id IN (SELECT track_id FROM gpu_slice)
-),
+WITH` + owners + `,
 stack AS MATERIALIZED (
-  SELECT process, thread, stack_id, parent_stack_id, coalesce(name, '[no name]') AS name, sum(max(dur, 0)) AS dur, min(depth) AS depth, min(dur) < 0 AS open
-  FROM dataset_slice AS slice JOIN owner ON owner.id = slice.track_id
-  GROUP BY process, thread, stack_id, parent_stack_id, name
+  SELECT is_gpu, process, thread, stack_id, parent_stack_id, coalesce(name, '[no name]') AS name, sum(max(dur, 0)) AS dur, min(depth) AS depth, min(dur) < 0 AS open
+  FROM dataset_slice AS slice JOIN owner USING (track_id)
+  GROUP BY is_gpu, process, thread, stack_id, parent_stack_id, name
 )
-SELECT process, thread, stack_id, parent_stack_id, name, dur, (SELECT count(*) FROM stack) AS stacks
-FROM (SELECT * FROM stack ORDER BY open DESC, dur DESC, depth LIMIT 1000000)
-ORDER BY depth, process, thread, stack_id`
+SELECT is_gpu, process, thread, stack_id, parent_stack_id, name, dur, stacks
+FROM (SELECT *, count(*) OVER (PARTITION BY is_gpu) AS stacks FROM stack ORDER BY open DESC, dur DESC, depth LIMIT 1000000)
+ORDER BY is_gpu, depth, process, thread, stack_id`
 
-// Slices returns the slices as a profile of their time. The session runs PerfettoSQL.
-func Slices(ctx context.Context, s *session.Session) (*Profile, error) {
+// Slices returns the slices of threads and those of GPUs, which run at the same time, as profiles of their time. The session runs
+// PerfettoSQL.
+func Slices(ctx context.Context, s *session.Session) (all []*Profile, err error) {
 	type stack struct {
 		owner int32
 		id    int64
 	}
-	p := &Profile{Measure: Measure{Scope: "slices", Metric: "time", Unit: "nanoseconds"}}
 	var r reader
-	r.begin(p)
-	at := map[stack]int32{}
-	err := s.Each(ctx, SlicesByStack, func(q *session.Query) error {
-		return q.Each(ctx, func(v []any) error {
-			process, _ := v[0].(string)
-			thread, _ := v[1].(string)
-			id, _ := v[2].(int64)
-			above, _ := v[3].(int64)
-			name, _ := v[4].(string)
-			dur, _ := v[5].(int64)
-			stacks, _ := v[6].(int64)
-			p.Cut = int(stacks)
-			owner := r.owner(Owner{process, thread})
-			parent, ok := at[stack{owner, above}]
-			if !ok {
-				parent = -1
-			}
-			n := r.child(place{parent, owner, name})
-			at[stack{owner, id}] = n
-			p.Nodes[n].Total += float64(dur)
-			return nil
-		})
+	var at map[stack]int32
+	last := int64(-1)
+	err = each(ctx, s, SlicesByStack, func(v []any) error {
+		if gpu, _ := v[0].(int64); gpu != last {
+			last = gpu
+			r.begin(&Profile{Measure: Measure{Scope: [...]string{ThreadSlices, GPUSlices}[gpu], Metric: "time", Unit: "nanoseconds"}})
+			all, at = append(all, r.profile), map[stack]int32{}
+			stacks, _ := v[7].(int64)
+			r.profile.Cut = int(stacks)
+		}
+		process, _ := v[1].(string)
+		thread, _ := v[2].(string)
+		id, _ := v[3].(int64)
+		above, _ := v[4].(int64)
+		name, _ := v[5].(string)
+		dur, _ := v[6].(int64)
+		owner := r.owner(Owner{process, thread})
+		parent, ok := at[stack{owner, above}]
+		if !ok {
+			parent = -1
+		}
+		n := r.child(place{parent, owner, name})
+		at[stack{owner, id}] = n
+		r.profile.Nodes[n].Total += float64(dur)
+		r.profile.Cut--
+		return nil
 	})
-	p.Cut = max(0, p.Cut-len(at))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		p.nest()
+	}
+	return all, nil
+}
+
+// nest counts the own time of each node, whose total is known.
+func (p *Profile) nest() {
 	inside := make([]float64, len(p.Nodes))
 	for i, n := range slices.Backward(p.Nodes) {
 		p.Nodes[i].Self = max(n.Total-inside[i], 0)
@@ -259,7 +299,6 @@ func Slices(ctx context.Context, s *session.Session) (*Profile, error) {
 			p.Total += p.Nodes[i].Total
 		}
 	}
-	return p, err
 }
 
 // Functions returns the functions, those with the greatest values of their own first.

@@ -58,13 +58,14 @@ func TestRead(t *testing.T) {
 
 // A slice's own time is what those inside it leave. One that does not end takes theirs.
 func TestSlices(t *testing.T) {
-	p, err := stacks.Slices(t.Context(), open(t, `[{"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"main"}},
+	all, err := stacks.Slices(t.Context(), open(t, `[{"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"main"}},
 		{"ph":"X","pid":1,"tid":2,"ts":1,"dur":10,"name":"frame"},{"ph":"X","pid":1,"tid":2,"ts":2,"dur":3,"name":"draw"},
 		{"ph":"X","pid":1,"tid":2,"ts":6,"dur":2,"name":"draw"},
 		{"ph":"B","pid":1,"tid":2,"ts":20,"name":"open"},{"ph":"X","pid":1,"tid":2,"ts":21,"dur":4,"name":"draw"}]`))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d profiles: %v", len(all), err)
 	}
+	p := all[0]
 	got := show(p)
 	slices.Sort(got)
 	want := []string{"-1 frame 5000 10000", "-1 open 0 4000", "0 draw 4000 4000", "1 draw 5000 5000"}
@@ -73,5 +74,59 @@ func TestSlices(t *testing.T) {
 	}
 	if len(p.Owners) != 1 || p.Owners[0].Thread != "main" {
 		t.Errorf("owners %+v", p.Owners)
+	}
+}
+
+// charts shows the boxes of charts: parent, name, start, value.
+func charts(all []*stacks.Chart) (shown []string) {
+	for _, c := range all {
+		shown = append(shown, fmt.Sprintf("%s %v", c.Owner.Thread, c.Total))
+		for _, b := range c.Boxes {
+			name := b.Function
+			if b.Smaller > 0 {
+				name = fmt.Sprint(b.Smaller, " smaller")
+			}
+			shown = append(shown, fmt.Sprintf("%d %s %v-%v %v", b.Parent, name, b.Start, b.End, b.Value))
+		}
+	}
+	return shown
+}
+
+// The busiest thread comes first. Slices of less than a 4096th of the trace that are close to each other are one box.
+func TestSlicesInTime(t *testing.T) {
+	threads, gpus, err := stacks.SliceCharts(t.Context(), open(t, `[{"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"idle"}},
+		{"ph":"M","pid":1,"tid":3,"name":"thread_name","args":{"name":"busy"}},
+		{"ph":"X","pid":1,"tid":2,"ts":0,"dur":10,"name":"x"},
+		{"ph":"X","pid":1,"tid":3,"ts":0,"dur":4000,"name":"a"},{"ph":"X","pid":1,"tid":3,"ts":100,"dur":50,"name":"b"},
+		{"ph":"X","pid":1,"tid":3,"ts":200,"dur":0.25,"name":"c"},{"ph":"X","pid":1,"tid":3,"ts":200.05,"dur":0.1,"name":"in c"},
+		{"ph":"X","pid":1,"tid":3,"ts":200.5,"dur":0.25,"name":"d"},{"ph":"X","pid":1,"tid":3,"ts":300,"dur":0.5,"name":"far"},
+		{"ph":"X","pid":1,"tid":3,"ts":4000,"dur":96,"name":"b"},{"ph":"i","pid":1,"tid":3,"ts":4096,"name":"no time"}]`))
+	if err != nil || len(gpus) != 0 {
+		t.Fatalf("%d GPUs: %v", len(gpus), err)
+	}
+	want := []string{"busy 4.096e+06", "-1 a 0-4e+06 4e+06", "0 b 100000-150000 50000", "0 2 smaller 200000-200750 500", "0 1 smaller 300000-300500 500", "-1 b 4e+06-4.096e+06 96000",
+		"idle 4.096e+06", "-1 x 0-10000 10000"}
+	if got := charts(threads); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A function in samples that follow each other is one box, as wide as they weigh.
+func TestSamplesInTime(t *testing.T) {
+	s := open(t, `{"traceEvents":[{"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"main"}}],"samples":[
+		{"cpu":0,"tid":2,"ts":30,"name":"cycles","sf":2,"weight":1},{"cpu":0,"tid":2,"ts":10,"name":"cycles","sf":2,"weight":2},
+		{"cpu":0,"tid":2,"ts":20,"name":"cycles","sf":3,"weight":3},{"cpu":0,"tid":2,"ts":40,"name":"cycles","sf":1,"weight":1}],
+		"stackFrames":{"1":{"name":"main"},"2":{"name":"work","parent":1},"3":{"name":"wait","parent":1}}}`)
+	all, err := stacks.Read(t.Context(), s)
+	if err != nil || len(all) == 0 || all[0].Total != 7 {
+		t.Fatalf("%d profiles: %v", len(all), err)
+	}
+	threads, err := stacks.SampleCharts(t.Context(), s, all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"main 7", "-1 main 0-7 7", "0 work 0-2 2", "0 wait 2-5 3", "0 work 5-6 1"}
+	if got := charts(threads); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -47,30 +47,30 @@ FROM _own_event;
 -- is_default the one that the format's own tool shows, if the file has one. Times are in nanoseconds. Samples with events are
 -- measured by the periods of each event and by their number, or their weight, which Firefox has.
 CREATE PERFETTO VIEW _stack_value AS
-SELECT 'profile' AS kind, p.scope, p.id AS place, p.is_default, p.metric, p.unit, NULL AS utid, NULL AS upid, s.callsite_id,
+SELECT 'profile' AS kind, p.scope, p.id AS place, p.is_default, p.metric, p.unit, NULL AS ts, NULL AS utid, NULL AS upid, s.callsite_id,
        s.value * p.scale AS value
 FROM aggregate_sample AS s JOIN _profile_measure AS p ON p.id = s.aggregate_profile_id
 UNION ALL
-SELECT 'samples', s.source, 2 * e.place, 0, e.event, e.unit, s.utid, s.upid, s.callsite_id, e.period
+SELECT 'samples', s.source, 2 * e.place, 0, e.event, e.unit, s.ts, s.utid, s.upid, s.callsite_id, e.period
 FROM _sample_event AS e JOIN dataset_stack_sample AS s ON s.id = e.sample_id
 WHERE s.callsite_id IS NOT NULL AND e.period IS NOT NULL
 UNION ALL
 SELECT 'samples', s.source, 2 * coalesce(timebase.session_id, own.place, 0) + 1, 0,
        ifnull('samples:' || coalesce(timebase.event, nullif(own.event, 'time')), 'samples'),
-       'count', s.utid, s.upid, s.callsite_id, ifnull(s.weight, 1)
+       'count', s.ts, s.utid, s.upid, s.callsite_id, ifnull(s.weight, 1)
 FROM dataset_stack_sample AS s
 LEFT JOIN (SELECT DISTINCT session_id, event FROM _perf_event WHERE is_timebase) AS timebase
     ON timebase.session_id = s.session_id AND s.source = 'linux.perf'
 LEFT JOIN (SELECT * FROM _sample_event) AS own ON own.sample_id = s.id AND s.source <> 'linux.perf'
 WHERE s.callsite_id IS NOT NULL
 UNION ALL
-SELECT 'heap', heap_name, 0, 0, 'alloc_objects', 'count', NULL, upid, callsite_id, count FROM heap_profile_allocation WHERE count > 0
+SELECT 'heap', heap_name, 0, 0, 'alloc_objects', 'count', ts, NULL, upid, callsite_id, count FROM heap_profile_allocation WHERE count > 0
 UNION ALL
-SELECT 'heap', heap_name, 1, 0, 'alloc_space', 'bytes', NULL, upid, callsite_id, size FROM heap_profile_allocation WHERE size > 0
+SELECT 'heap', heap_name, 1, 0, 'alloc_space', 'bytes', ts, NULL, upid, callsite_id, size FROM heap_profile_allocation WHERE size > 0
 UNION ALL
-SELECT 'heap', heap_name, 2, 0, 'inuse_objects', 'count', NULL, upid, callsite_id, count FROM heap_profile_allocation
+SELECT 'heap', heap_name, 2, 0, 'inuse_objects', 'count', ts, NULL, upid, callsite_id, count FROM heap_profile_allocation
 UNION ALL
-SELECT 'heap', heap_name, 3, 1, 'inuse_space', 'bytes', NULL, upid, callsite_id, size FROM heap_profile_allocation;
+SELECT 'heap', heap_name, 3, 1, 'inuse_space', 'bytes', ts, NULL, upid, callsite_id, size FROM heap_profile_allocation;
 
 -- The functions at frames, as flame graphs name them. Those that were inlined follow each other by symbol_id, the innermost first.
 CREATE PERFETTO VIEW _frame_function AS

@@ -20,6 +20,11 @@ func TestGlance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The root holds a Cache of 40 bytes with two Items of 100 each, and 60 others.
+	heap := folder(t, map[string]string{"h.heapsnapshot": `{"snapshot":{"meta":{"node_fields":["type","name","id","self_size","edge_count"],
+"node_types":[["synthetic","object"],"string","number","number","number"],
+"edge_fields":["type","name_or_index","to_node"],"edge_types":[["element"],"string_or_number","node"]},"node_count":5,"edge_count":4},
+"nodes":[0,0,1,0,2,1,1,3,40,2,1,2,5,100,0,1,2,7,100,0,1,3,9,60,0],"edges":[0,0,5,0,1,20,0,0,10,0,1,15],"strings":["","Cache","Item","Other"]}`})
 	for file, want := range map[string][]string{
 		"app.ftrace": {
 			"app had 67.3 % of the CPU time of all processes: 17.5 ms.",
@@ -40,9 +45,12 @@ func TestGlance(t *testing.T) {
 			"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ itself took 15.7 % of the time in slices of threads: 171.8 ms.",
 			"void cudnn::detail::dgrad_engine<float,…ed long long, int, float, int, int, int) took 13.4 % of the time of all work on GPUs: 80.68 ms in 162 runs.",
 		},
+		"h.heapsnapshot": {"80.0 % of the heap, 240 B, would be free without Cache (1 object)."},
 	} {
 		path := filepath.Join(testdata, file)
-		if _, err := os.Stat(path); err != nil {
+		if file == "h.heapsnapshot" {
+			path = filepath.Join(heap, file)
+		} else if _, err := os.Stat(path); err != nil {
 			path = filepath.Join(os.Getenv("CONFORMANCE"), "traces/chrome-json", file)
 			if os.Getenv("CONFORMANCE") == "" {
 				continue

@@ -823,3 +823,11 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// rowsOf runs a query and returns its CSV.
+func rowsOf(t *testing.T, dir, input, sql string, flags ...string) string {
+	t.Helper()
+	got := tpconvert(t, dir, append([]string{"query", "--format", "csv", input, sql}, flags...)...)
+	got.expect(t, exitDone, "")
+	return got.stdout
+}

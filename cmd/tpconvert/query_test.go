@@ -21,14 +21,6 @@ import (
 
 const twoSlices = "SELECT name, dur, depth, thread_ts, category FROM slice ORDER BY ts"
 
-// rowsOf runs a query and returns its CSV.
-func rowsOf(t *testing.T, dir, input, sql string, flags ...string) string {
-	t.Helper()
-	got := tpconvert(t, dir, append([]string{"query", "--format", "csv", input, sql}, flags...)...)
-	got.expect(t, exitDone, "")
-	return got.stdout
-}
-
 // TestSliceLayout places slices of several tracks as Trace Processor v58 does.
 func TestSliceLayout(t *testing.T) {
 	dir := t.TempDir()

@@ -67,6 +67,7 @@ func Define(db *sqlite.DB, tables dataframe.Source, expand func(query string) (s
 		{"__intrinsic_graph_scan", 4, o.graphScan},
 		{"__intrinsic_graph_aggregating_scan", 4, o.graphAggregatingScan},
 		{"__intrinsic_tree_to_table", 1, o.treeToTable},
+		{"__intrinsic_tree_dominator_summary", 1, o.dominatorSummary},
 		{"__intrinsic_critical_path_walk", 2, o.criticalPathWalk},
 	} {
 		errs = append(errs, db.Function(f.name, f.args, sqlite.Deterministic, f.call))

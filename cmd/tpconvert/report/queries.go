@@ -159,3 +159,11 @@ WITH place AS (
   WHERE s.source_file <> '' GROUP BY f.name, s.source_file
 )
 SELECT name, min(source_file), first, last, count(*) - 1 FROM place GROUP BY name`
+
+// heapClasses are the classes of the last dump of each process.
+const heapClasses = `
+INCLUDE PERFETTO MODULE tpconvert.heap;
+SELECT h.retained_bytes, h.retained_objects, h.bytes, h.count, h.class, process.name AS process_name
+FROM (SELECT *, max(graph_sample_ts) OVER (PARTITION BY upid) AS last_ts FROM heap_class) AS h LEFT JOIN process USING (upid)
+WHERE h.graph_sample_ts = h.last_ts
+ORDER BY h.retained_bytes DESC, h.class`

@@ -203,12 +203,12 @@ func (m *maker) text(v any) string {
 
 // query is a figure that is a table.
 type query struct {
-	title, sql string
-	units      map[string]string // of columns; by default what their names say
-	bar        string            // column with bars
-	also       string            // rows with the greatest values in this column are shown, too
-	limit      int
-	asIs       bool // columns keep their order
+	title, note, sql string
+	units            map[string]string // of columns; by default what their names say
+	bar              string            // column with bars
+	also             string            // rows with the greatest values in this column are shown, too
+	limit            int
+	asIs             bool // columns keep their order
 }
 
 // unit returns the unit of a column.
@@ -308,7 +308,7 @@ func (m *maker) table(ctx context.Context, q query) (Figure, error) {
 	if !q.asIs {
 		t.numbersFirst()
 	}
-	return Figure{Title: q.title, SQL: strings.TrimSpace(q.sql), Table: t}, nil
+	return Figure{Title: q.title, Note: q.note, SQL: strings.TrimSpace(q.sql), Table: t}, nil
 }
 
 // numbersFirst puts the columns of texts, which differ in length, behind those of numbers.

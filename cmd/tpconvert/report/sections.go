@@ -353,11 +353,8 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 			return nil, err
 		}
 	}
-	last := strings.LastIndex(q.sql, ";\n") + 1
-	q.sql = q.sql[:last] + "SELECT process_name, function AS class, self_value AS bytes FROM (\n" + q.sql[last:] +
-		"\n) WHERE profile = 'heap_graph' AND metric = 'inuse_space' ORDER BY bytes DESC, class"
-	q.title, q.bar = "Classes of objects on the heap", "bytes"
-	heap, err := m.table(ctx, q)
+	heap, err := m.table(ctx, query{title: "Classes of objects on the heap", sql: heapClasses, bar: "retained_bytes",
+		note: "What objects keep alive is what could not be reached without them, with their own. It counts once where an object keeps another of its class."})
 	return append(figures, heap), err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
+	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -153,7 +154,11 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 		return nil, err
 	}
 	if manifests, many, err := export.ReadManifests(input); err == nil && !many {
+		options.Badge = "Complete"
 		losses := api.LossesOf(manifests[0])
+		if described := losses.Describe(model.Lost, model.Damaged); described != "" {
+			options.Badge = "Lost or damaged: " + described
+		}
 		options.Alarm, options.Format = losses.Alarm(), api.FormatTitle(manifests[0].Input.Formats())
 	}
 	return report.Make(ctx, s, options)

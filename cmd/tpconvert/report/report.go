@@ -22,6 +22,7 @@ type Options struct {
 	Name      string // of the input
 	Format    string // in words, or ""
 	Alarm     string // what the reader should know before all else, or ""
+	Badge     string // what was lost, if there is no alarm
 	Alerts    []derive.Definition
 	Printable func(string) string // shows what a text hides: controls of terminals, and of the direction of text
 }
@@ -33,6 +34,7 @@ type Page struct {
 	When    string // as RFC 3339, or ""
 	SQLNote string // what the SQL of the figures runs on
 	Alarm   string
+	Badge   string
 	// Sentences say what matters.
 	Sentences []Sentence
 	Sections  []Section
@@ -147,7 +149,7 @@ type maker struct {
 
 // Make makes the report of a trace. The session runs PerfettoSQL.
 func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
-	m := &maker{Options: o, s: s, page: &Page{Title: o.Printable(o.Name), Alarm: o.Printable(o.Alarm), SQLNote: "For tpconvert query --perfetto.", data: data{Buckets: buckets}}}
+	m := &maker{Options: o, s: s, page: &Page{Title: o.Printable(o.Name), Alarm: o.Printable(o.Alarm), Badge: o.Printable(o.Badge), SQLNote: "For tpconvert query --perfetto.", data: data{Buckets: buckets}}}
 	err := m.each(ctx, "SELECT start_ts, end_ts FROM trace_bounds", func(v []any) {
 		end, _ := v[1].(int64)
 		m.start, _ = v[0].(int64)

@@ -60,6 +60,9 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 	return []Figure{f}, nil
 }
 
+// lostAlert is the alert of what the last section shows.
+const lostAlert = "lost_data"
+
 func (m *maker) alerts(ctx context.Context) (figures []Figure, err error) {
 	e := derive.Evaluator{Open: func(context.Context, bool) (*session.Session, error) {
 		s := m.s.Fork()
@@ -72,6 +75,7 @@ func (m *maker) alerts(ctx context.Context) (figures []Figure, err error) {
 	if err := cmp.Or(err, e.Close()); err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(a derive.Alert) bool { return a.Name == lostAlert })
 	t := &Table{Columns: []Column{{Name: "level"}, {Name: "alert"}, {Name: "text"}, {"ts", true}, {"dur", true}}, Total: len(found)}
 	sql := "SELECT level, name, text, ts, dur FROM alert ORDER BY id"
 	shown := map[string]bool{}

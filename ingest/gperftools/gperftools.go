@@ -17,9 +17,9 @@ import (
 // Format is the format of gperftools' profiles.
 var Format = &format.Format{Name: "gperftools", Sniff: sniff, Read: read}
 
-// starts are how profiles begin: the text of heaps, locks, goroutines and threads, and the words 0, 3, 0 of CPU profiles, of 8 or 4 bytes and with
+// starts are how profiles begin: the functions of pprof --raw, the text of heaps, locks, goroutines and threads, and the words 0, 3, 0 of CPU profiles, of 8 or 4 bytes and with
 // the lowest or the highest byte first.
-var starts = []string{"heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- mutex:", "--- threadz", "growthz",
+var starts = []string{symbolsMark, "heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- mutex:", "--- threadz", "growthz",
 	"goroutine profile: total ", "threadcreate profile: total ",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00",
@@ -36,17 +36,21 @@ func sniff(head []byte) bool {
 }
 
 // whole returns a profile without a line or a sample that is cut off, which it counts. The rest would pass for a whole profile,
-// because texts have no end of their own.
-func whole(in *format.Input, data []byte) []byte {
-	if len(data) == 0 || data[0] != 0 {
-		return lines.Whole(in, data)
+// because texts have no end of their own. The profile begins at an offset of the data.
+func whole(in *format.Input, data []byte, start int) []byte {
+	if len(data) == start || data[start] != 0 {
+		return lines.Whole(in, data)[start:]
 	}
+	data = data[start:]
 	word, size := words(data)
 	// Each sample has its number, the number of its addresses, and these. The end is a sample with the address 0.
 	n := uint64(len(data)) / size
 	for at := uint64(headerWords); ; {
+		if at == n && at*size == uint64(len(data)) && start > 0 {
+			return data // pprof --raw writes no end
+		}
 		if at+2 > n || word(at+1) > n-at-2 {
-			in.File.LogAt(model.StatTruncatedInput, int64(len(data)), nil)
+			in.File.LogAt(model.StatTruncatedInput, int64(start+len(data)), nil)
 			return data[:min(uint64(len(data)), at*size)]
 		}
 		count, addresses := word(at), word(at+1)
@@ -79,6 +83,9 @@ func words(data []byte) (word func(i uint64) uint64, size uint64) {
 	}, size
 }
 
+// unknownPeriod is the period that pprof --raw writes, in ns, whatever it was: only the number of samples is known.
+const unknownPeriod = 1000
+
 // maxBytes is the size of the largest profile, which is read as a whole.
 const maxBytes = 256 << 20
 
@@ -90,12 +97,28 @@ func read(in *format.Input) error {
 	case len(data) > maxBytes:
 		return format.Errorf(format.ErrUnsupported, maxBytes, "a profile of more than 256 MiB")
 	}
-	data = whole(in, data)
+	names, start := symbols(data)
+	if !sniff(data[start:]) {
+		return format.Errorf(format.ErrCorrupt, int64(start), "no profile after its symbols")
+	}
+	data = whole(in, data, start)
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)
 	}
 	name(p, data)
+	if start > 0 && p.Period == unknownPeriod {
+		p.SampleType, p.Period = p.SampleType[:1], 0
+		for _, s := range p.Sample {
+			s.Value = s.Value[:1]
+		}
+	}
+	setPlaces(p, func(address uint64) []place {
+		if at, ok := names[address]; ok {
+			return at
+		}
+		return names[address+1] // a caller, where pprof wrote the calls themselves
+	})
 	var b bytes.Buffer
 	if err := p.WriteUncompressed(&b); err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)

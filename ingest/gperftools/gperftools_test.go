@@ -70,8 +70,33 @@ func TestGo(t *testing.T) {
 	goroutines.Want(t, "aggregate_sample", "value", "3")
 }
 
+// symbolized returns a profile with functions, as pprof --raw writes it. main calls work, into which inner is inlined.
+func symbolized(mark string, profile []byte) []byte {
+	return append([]byte("--- symbol\nbinary=/bin/app\n0x0000000000402000 main\n0x0000000000401000 work(int)<0000000000000f00>--inner\n---\n"+mark), profile...)
+}
+
+func TestSymbols(t *testing.T) {
+	for _, data := range [][]byte{symbolized("--- profile\n", cpu(binary.LittleEndian)), symbolized("--- heap\n", []byte(heap))} {
+		tables := ingesttest.MustRead(t, "app.raw", data)
+		tables.Want(t, "stack_profile_symbol", "symbol_set_id|name", "0|inner", "0|work(int)", "2|main")
+	}
+	// pprof --raw writes a CPU profile without its period, end and mappings.
+	words := cpu(binary.LittleEndian)[:12*8]
+	binary.LittleEndian.PutUint64(words[3*8:], 1)
+	tables := ingesttest.MustRead(t, "app.raw", symbolized("--- profile\n", words))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "samples|count")
+	tables.Want(t, "aggregate_sample", "value", "2", "1")
+	tables.Want(t, "stats", "name")
+	for _, cut := range []string{"--- symbol\n", "--- symbol\n0x1 f\n---\n--- profile\n", "--- symbol\n0x1 f\n---\n--- profile\n\x00\x00\x00"} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "app.raw", Reader: strings.NewReader(cut)})
+		if err == nil || !format.BadInput(err) || !strings.Contains(err.Error(), "no profile after its symbols") {
+			t.Errorf("%q: %v", cut, err)
+		}
+	}
+}
+
 func TestCutOff(t *testing.T) {
-	for _, data := range [][]byte{cpu(binary.LittleEndian), []byte(heap)} {
+	for _, data := range [][]byte{cpu(binary.LittleEndian), []byte(heap), symbolized("--- profile\n", cpu(binary.LittleEndian))} {
 		for i := range len(data) {
 			if _, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(data[:i])}); err != nil && !format.BadInput(err) {
 				t.Fatalf("%q: %v", data[:i], err)
@@ -118,6 +143,7 @@ func TestSamples(t *testing.T) {
 func FuzzGperftools(f *testing.F) {
 	f.Add(cpu(binary.LittleEndian))
 	f.Add([]byte(heap))
+	f.Add(symbolized("--- profile\n", cpu(binary.LittleEndian)))
 	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "gperftools" {
 			return

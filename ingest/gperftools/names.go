@@ -2,6 +2,7 @@ package gperftools
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,18 +41,7 @@ func name(p *profile.Profile, text []byte) {
 	if !named {
 		return
 	}
-	functions := map[place]*profile.Function{}
-	for _, l := range p.Location {
-		for _, at := range places[l.Address] {
-			key := place{function: at.function, file: at.file}
-			f := functions[key]
-			if f == nil {
-				f = &profile.Function{ID: uint64(len(p.Function)) + 1, Name: at.function, SystemName: at.function, Filename: at.file}
-				functions[key], p.Function = f, append(p.Function, f)
-			}
-			l.Line = append(l.Line, profile.Line{Function: f, Line: at.line})
-		}
-	}
+	setPlaces(p, func(address uint64) []place { return places[address] })
 	// Go has no comments for functions of its runtime at the ends: those that allocate, and runtime.goexit.
 	hidden := func(l *profile.Location) bool {
 		_, commented := places[l.Address]
@@ -68,6 +58,62 @@ func name(p *profile.Profile, text []byte) {
 		}
 	}
 }
+
+// setPlaces gives the locations of a profile their functions, innermost first.
+func setPlaces(p *profile.Profile, at func(address uint64) []place) {
+	functions := map[place]*profile.Function{}
+	for _, l := range p.Location {
+		for _, at := range at(l.Address) {
+			key := place{function: at.function, file: at.file}
+			f := functions[key]
+			if f == nil {
+				f = &profile.Function{ID: uint64(len(p.Function)) + 1, Name: at.function, SystemName: at.function, Filename: at.file}
+				functions[key], p.Function = f, append(p.Function, f)
+			}
+			l.Line = append(l.Line, profile.Line{Function: f, Line: at.line})
+		}
+	}
+}
+
+const symbolsMark = "--- symbol\n"
+
+// symbols reads what pprof --raw writes before a profile, the functions by address, and returns where the profile itself begins:
+//
+//	--- symbol
+//	binary=/bin/app
+//	0x0000000000401234 main<0000000000001200>--inlined
+//	---
+//	--- profile
+func symbols(data []byte) (names map[uint64][]place, start int) {
+	if !bytes.HasPrefix(data, []byte(symbolsMark)) {
+		return nil, 0
+	}
+	names = map[uint64][]place{}
+	start = len(symbolsMark)
+	for line := range bytes.Lines(data[start:]) {
+		start += len(line)
+		if bytes.HasPrefix(line, []byte("---")) {
+			break
+		}
+		hex, functions, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		address, err := strconv.ParseUint(hex, 0, 64)
+		if err != nil {
+			continue
+		}
+		for _, function := range slices.Backward(strings.Split(functions, "--")) {
+			names[address] = append(names[address], place{function: functionStart.ReplaceAllString(function, "")})
+		}
+	}
+	for _, mark := range []string{"--- profile\n", "--- heap\n", "--- growth\n"} { // those of other profiles belong to them
+		if bytes.HasPrefix(data[start:], []byte(mark)) {
+			start += len(mark)
+		}
+	}
+	return names, start
+}
+
+// functionStart is the address where a function starts.
+var functionStart = regexp.MustCompile("<[0-9a-f]{8,}>$")
 
 // comment reads a comment. A function that Go does not know has no name.
 func comment(line string) (address uint64, at place, ok bool) {

@@ -6,14 +6,13 @@ Functions are not compared, because perf takes symbols from this machine, and wi
 Branches are left out: perf would show them instead of samples.
 """
 
-import collections, os, re, shutil, subprocess, sys, tempfile
+import collections, re, sys
+
+from top import stacks, tool
 
 trace, dataset = sys.argv[1:3]
-if not shutil.which("perf"):
-    print("there is no perf")
-    sys.exit(2)
-report = subprocess.run(["perf", "report", "-i", trace, "--stdio", "-g", "none", "-F", "period,sample,dso", "--no-children", "--no-branch-stack",
-                         "--no-group", "--percent-limit", "0"], capture_output=True, text=True).stdout
+report = tool(["perf", "report", "-i", trace, "--stdio", "-g", "none", "-F", "period,sample,dso", "--no-children", "--no-branch-stack",
+               "--no-group", "--percent-limit", "0"])
 
 
 def binary(name):
@@ -31,18 +30,13 @@ for line in report.splitlines():
 
 def ours(event):
     """The values by binary, or None if there is no such event. perf adds modifiers of its own, and names hardware events in its way."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "x.folded")
-        for name in (event, event.split(":")[0], "cpu-" + event.split(":")[0]):
-            if not subprocess.run(["bin/tpconvert", "flamegraph", "--metric", name, "-o", file, dataset], capture_output=True).returncode:
-                break
-        else:
-            return None
-        values = collections.Counter()
-        for line in open(file):
-            stack, _, value = line.rpartition(" ")
-            values[binary(stack.split(";")[-1])] += float(value)
-        return values
+    for name in (event, event.split(":")[0], "cpu-" + event.split(":")[0]):
+        if (found := stacks(dataset, "--metric", name, failed=lambda error: None)) is not None:
+            values = collections.Counter()
+            for stack, value in found.items():
+                values[binary(stack[-1])] += value
+            return values
+    return None
 
 
 failures = 0

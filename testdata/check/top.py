@@ -2,11 +2,27 @@
 
 Scripts named top_*.py use it. Each compares all functions, in the measure that flamegraph shows first unless it says another.
 """
-import collections, os, re, shutil, subprocess, sys, tempfile
+import collections, gzip, os, re, shutil, subprocess, sys, tempfile
 
 SCALES = {"us": 1e3, "ms": 1e6, "s": 1e9, "mins": 60e9, "hrs": 3600e9, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30} # of other units, 1
 ROW = re.compile(r"\s*(-?[\d.]+)(\S*)\s+\S+%\s+\S+%\s+(-?[\d.]+)(\S*)\s+\S+%  (.*)")
+SCRATCH = tempfile.TemporaryDirectory()
 NOTE = re.compile(r" \((partial-)?inline\)$")
+
+
+def scratch(name):
+    """Returns the path of a temporary file."""
+    return os.path.join(SCRATCH.name, name)
+
+
+def plain(path):
+    """Returns the path of a file that is not compressed."""
+    if not path.endswith(".gz"):
+        return path
+    copy = scratch(os.path.basename(path).removesuffix(".gz"))
+    with open(copy, "wb") as file:
+        file.write(gzip.open(path).read())
+    return copy
 
 
 def leave(reason):
@@ -25,23 +41,23 @@ def tool(name, **options):
     return done.stdout
 
 
-def flamegraph(dataset, *options):
-    """Runs flamegraph and returns what it prints."""
+def flamegraph(dataset, *options, failed=leave):
+    """Runs flamegraph, and returns what it prints or what failed makes of its error."""
     done = subprocess.run(["bin/tpconvert", "flamegraph", *options, dataset], capture_output=True, text=True)
-    if done.returncode:
-        leave(done.stderr)
-    return done.stdout
+    if "built without DuckDB" in done.stderr:
+        leave("this build of tpconvert has no flamegraph")
+    return failed(done.stderr) if done.returncode else done.stdout
 
 
-def stacks(dataset, *options):
-    """Returns the values of all stacks, tuples of functions from the root."""
+def stacks(dataset, *options, failed=leave):
+    """Returns the values of all stacks, tuples of functions from the root, or None after failed."""
     values = collections.Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "x.folded")
-        flamegraph(dataset, "-o", file, *options)
-        for line in open(file, newline="\n"):
-            stack, _, value = line.rpartition(" ")
-            values[tuple(stack.split(";"))] += float(value)
+    file = scratch("stacks.folded")
+    if flamegraph(dataset, "-f", "-o", file, *options, failed=failed) is None:
+        return None
+    for line in open(file, newline="\n"):
+        stack, _, value = line.rpartition(" ")
+        values[tuple(stack.split(";"))] += float(value)
     return values
 
 
@@ -60,7 +76,7 @@ def shown(dataset, *options):
     exact = functions(stacks(dataset, *options))
     head, _, rows = flamegraph(dataset, "--top", *options).partition("flat%")
     rows = [ROW.fullmatch(line) for line in rows.splitlines()[1:]]
-    dropped = re.search(r"^Dropped (\d+) nodes", head, re.M)
+    dropped = re.search(r"^Dropped (\d+) nodes?", head, re.M)
     known = len(rows) + int(dropped[1] if dropped else 0)
     if known == len(exact) - 1: # samples without a stack are no function for pprof
         del exact["[unknown]"]

@@ -5,14 +5,14 @@ usage: top_art.py TRACE DATASET
 dmtracedump reads the first time of a record, which is CPU time in traces with both, so the other is put there. It takes calls that did not end
 to last until the last record of their thread; we leave them out.
 """
-import collections, gzip, os, re, struct, sys, tempfile
+import collections, re, struct, sys
 
 import duckdb
 
-from top import compare, leave, shown, tool
+from top import compare, leave, plain, scratch, shown, tool
 
-path, dataset = sys.argv[1:3]
-data = bytearray((gzip.open if path.endswith(".gz") else open)(path, "rb").read())
+path, dataset = plain(sys.argv[1]), sys.argv[2]
+data = bytearray(open(path, "rb").read())
 if not data.startswith(b"*version"):
     leave("dmtracedump reads no streams")
 records = data.find(b"*end\n") + len("*end\n")
@@ -21,10 +21,10 @@ size = struct.unpack_from("<H", data, records + 16)[0]
 if version == 3 and b"clock=dual" in data[:200]:
     for at in range(records + offset, len(data) - size + 1, size):
         data[at + 6 : at + 10] = data[at + 10 : at + 14]
-with tempfile.TemporaryDirectory() as folder:
-    file = os.path.join(folder, "x.trace")
-    open(file, "wb").write(data)
-    text = tool(["dmtracedump", file])
+wall = scratch("wall.trace")
+with open(wall, "wb") as file:
+    file.write(data)
+text = tool(["dmtracedump", wall])
 own, _, total = text.partition("Inclusive elapsed times")
 want = collections.defaultdict(lambda: [0, 0])
 for place, part, row in (0, own, r"^ +(\d+) +[\d.]+ +[\d.]+  \[\d+\] (.*)"), (1, total, r"^\[\d+\] +[\d.]+% +\d+\+\d+ +(\d+) (.*)"):

@@ -4,15 +4,13 @@ usage: top_folded.py STACKS DATASET
 
 A box is a function with its value, called by the functions of one stack. flamegraph.pl takes _[k] and other annotations from names.
 """
-import collections, gzip, html, re, shutil, sys
+import collections, html, re, shutil, sys
 
-from top import leave, shown, stacks, tool
+from top import leave, plain, shown, stacks, tool
 
 script = next((name for name in ("flamegraph.pl", "stackprof-flamegraph.pl") if shutil.which(name)), None) or leave("there is no flamegraph.pl")
-path, dataset = sys.argv[1:3]
-data = open(path, "rb").read()
-text = (gzip.decompress(data) if path.endswith(".gz") else data).decode(errors="replace")
-picture = tool([script, "--minwidth=0", "--hash"], input=text)
+path, dataset = plain(sys.argv[1]), sys.argv[2]
+picture = tool([script, "--minwidth=0", path])
 want = collections.Counter()
 for name, value in re.findall(r"<title>(.*) \(([\d,]+) samples, [\d.]+%\)</title>", picture):
     want[html.unescape(name), int(value.replace(",", ""))] += 1

@@ -2,19 +2,14 @@
 
 usage: top_jfr.py RECORDING DATASET
 """
-import collections, gzip, json, os, re, sys, tempfile
+import collections, json, re, sys
 
-from top import compare, functions, shown, tool
+from top import compare, functions, plain, shown, tool
 
-path, dataset = sys.argv[1:3]
+path, dataset = plain(sys.argv[1]), sys.argv[2]
 metric, got = shown(dataset)
 event = "jdk.ExecutionSample" if metric == "samples" else metric.partition(":")[2] or metric
-with tempfile.TemporaryDirectory() as folder:
-    if path.endswith(".gz"):
-        file = os.path.join(folder, "x.jfr")
-        open(file, "wb").write(gzip.open(path).read())
-        path = file
-    events = json.loads(tool(["jfr", "print", "--json", "--stack-depth", "100000", "--events", event, path]))["recording"]["events"]
+events = json.loads(tool(["jfr", "print", "--json", "--stack-depth", "100000", "--events", event, path]))["recording"]["events"]
 want = collections.Counter()
 for event in events:
     values = event["values"]

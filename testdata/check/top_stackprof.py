@@ -6,10 +6,10 @@ stackprof has a row for each place where a name is defined. They may call each o
 """
 import re, sys
 
-from top import compare, shown, tool
+from top import compare, plain, shown, tool
 
 want = {}
-for line in tool(["stackprof", "--text", "--limit", "1000000", sys.argv[1]]).splitlines():
+for line in tool(["stackprof", "--text", "--limit", "1000000", plain(sys.argv[1])]).splitlines():
     if row := re.fullmatch(r"\s*(\d+)\s+\(\s*[\d.]+%\)\s+(\d+)\s+\(\s*[\d.]+%\)\s{5}(.*)", line):
         total, own, name = row.groups()
         want[name] = (want[name][0] + int(own), None) if name in want else (int(own), int(total))

@@ -31,7 +31,7 @@ FROM args
 WHERE flat_key = 'args.size'
 GROUP BY ALL;
 
--- gpu_kernel: work on GPUs, whatever profiler saw it: kernels, copies and memory that is set (category: kernel, gpu_memcpy,
+-- gpu_kernel: work on GPUs, from any profiler: kernels, copies and memory that is set (category: kernel, gpu_memcpy,
 -- gpu_memset; on TPUs XLA Ops). kind is computation, communication (kernels of NCCL and RCCL) or memory. ts, dur in ns; device and
 -- stream as the profiler numbers them; grid and block as x,y,z, in blocks and threads; bytes and direction (HtoD, DtoH, DtoD, PtoP, HtoH, other) of
 -- copies. launch_id, launch_name, launch_ts and launch_dur are the call that launched it, in slice, and launch_delay is how long
@@ -83,7 +83,7 @@ FROM (SELECT device, ts, 1 AS running, computes::INT AS computes, communicates::
       SELECT device, ts_end, -1, -computes::INT, -communicates::INT /*!, trace_id */ FROM _gpu_time)
 WINDOW moments AS (PARTITION BY device /*!, trace_id */ ORDER BY ts ROWS UNBOUNDED PRECEDING);
 
--- gpu_busy: how each device spent the time from the begin of its first work (ts) to the end of its last (dur): busy with any work or
+-- gpu_busy: how each device spent the time from the start of its first work (ts) to the end of its last (dur): busy with any work or
 -- idle; with computation; with other work only (non_computation); with communication; and with both computation and communication
 -- (overlap). All in ns.
 CREATE OR REPLACE VIEW gpu_busy AS
@@ -96,7 +96,7 @@ SELECT device, min(ts) AS ts, sum(dur)::BIGINT AS dur,
 FROM _gpu_sweep
 GROUP BY ALL;
 
--- gpu_stream_busy: how much work each stream had (count), and how long it was busy and idle between the begin of its first work (ts) and
+-- gpu_stream_busy: how much work each stream had (count), and how long it was busy and idle between the start of its first work (ts) and
 -- the end of its last (dur), ns.
 CREATE OR REPLACE VIEW gpu_stream_busy AS
 SELECT device, stream, count(*) AS count, min(ts) AS ts, max(ts_end) - min(ts) AS dur,
@@ -148,7 +148,7 @@ LEFT JOIN (SELECT max(dur) AS slowest_step /*!, trace_id */ FROM slice WHERE nam
     ON true /*! AND s.trace_id = b.trace_id */;
 
 -- gpu_arrival: communication of each rank of a job, in datasets of their traces: id, ts and dur (ns) in gpu_kernel, the rank, the step that
--- PyTorch's profiler marks in which it began, and what makes it the same collective on all ranks: the name of the kernel, the name and ranks
+-- PyTorch's profiler marks in which it started, and what makes it the same collective on all ranks: the name of the kernel, the name and ranks
 -- of the process group, as PyTorch has them in its traces (NULL if they are not there), and its number in the order in which each rank ran
 -- those. All ranks end a collective together, so waited is how much longer it took than on the rank that came last, ns.
 CREATE OR REPLACE VIEW gpu_arrival AS
@@ -165,16 +165,16 @@ FROM (SELECT k.id, k.name, row_number() OVER (PARTITION BY k.name, g.process_gro
       ASOF LEFT JOIN (FROM slice WHERE name LIKE 'ProfilerStep#%' AND category = 'user_annotation') AS s ON s.ts <= k.ts /*! AND s.trace_id = k.trace_id */
       WHERE k.kind = 'communication');
 
--- gpu_collective: the collectives of gpu_arrival: the ranks that have it, the least and greatest duration and the difference (skew), ns, and
--- the straggler, the rank that came last (the least of several; NULL if all came together), with the step in which it did.
+-- gpu_collective: the collectives of gpu_arrival: how many ranks have it, the least and greatest duration and their difference (skew), ns, and
+-- the straggler, the rank that came last (the lowest if there are several; NULL if all came together), with the step in which it did.
 CREATE OR REPLACE VIEW gpu_collective AS
 SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, CASE WHEN max(dur) > min(dur) THEN arg_min_null(rank, (dur, rank)) END AS straggler,
        process_group, group_ranks, arg_min_null(step, (dur, rank)) AS step
 FROM gpu_arrival
 GROUP BY name, number, process_group, group_ranks;
 
--- gpu_straggler: of each rank, how many collectives of several ranks it took part in, in how many of them it came last, the sum of the skew
--- of those, and how long it waited for others in all, ns.
+-- gpu_straggler: for each rank, how many collectives of several ranks it took part in, how often it came last, the total skew of the
+-- collectives where it did, and how long it waited for others in total, ns.
 CREATE OR REPLACE VIEW gpu_straggler AS
 SELECT a.rank, count(*) AS count, count(*) FILTER (c.straggler = a.rank) AS last,
        coalesce(sum(c.skew) FILTER (c.straggler = a.rank), 0)::BIGINT AS last_skew, sum(a.waited)::BIGINT AS waited
@@ -184,8 +184,8 @@ JOIN gpu_collective AS c ON c.name = a.name AND c.number = a.number AND c.proces
 WHERE c.ranks > 1
 GROUP BY a.rank;
 
--- gpu_critical_path(step): what a step took its time for, from its begin to its end or that of the last work launched in it: parts without gap or
--- overlap (ts, dur in ns), found backward from the end, each the one that ended last of all that the part after it waited for.
+-- gpu_critical_path(step): what a step spent its time on, from its start to its end or to that of the last work launched in it: parts without
+-- gaps or overlaps (ts, dur in ns), found backward from the end. Each part is the one that ended last of those that the next part waited for.
 -- step is the id of a slice of the CPU, such as PyTorch's ProfilerStep#. kind is cpu (id: the innermost slice at that time, NULL for none),
 -- launch (from the call, id, to its work), computation, communication and memory (id: the work), gap (between two works of a stream), wait
 -- (until a stream goes on after an event of another; only traces with PyTorch's cuda_sync events have those), sync (from the end of the work

@@ -15,7 +15,7 @@ FROM (SELECT f.id AS frame_id, f.rel_pc,
       LEFT JOIN stack_profile_symbol AS s ON s.symbol_set_id = f.symbol_set_id /*! AND s.trace_id = f.trace_id */
       LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping /*! AND m.trace_id = f.trace_id */);
 
--- frame_name: what the rows of stack_profile_frame are called, where their own name is empty, too: id, name (with the functions
+-- frame_name: a name for each row of stack_profile_frame, even where its own name is empty: id, name (with the functions
 -- inlined into it, from the outermost: f;g; that of the file if the function is not known, as in flamegraph and pprof:
 -- [libc.so.6]), address, by which another tool finds the function ([libc.so.6+0x1234]), and mapping_name.
 CREATE OR REPLACE VIEW frame_name AS

@@ -20,7 +20,7 @@ SELECT id, ts, utid, cpu, coalesce(cpu_mode, 'unknown') AS cpu_mode, callsite_id
 FROM stack_sample
 WHERE source = 'linux.perf';
 
--- cpu_profile_stack_sample: the samples of all profilers but Linux perf and Instruments, which have views of their own. ts in ns.
+-- cpu_profile_stack_sample: the samples of all profilers except Linux perf and Instruments, which have views of their own. ts in ns.
 -- event: what a sample is of, if the profiler says so; perf_event_sample has its period, too.
 CREATE OR REPLACE VIEW cpu_profile_stack_sample AS
 SELECT s.id, s.ts, s.callsite_id, s.utid, coalesce(x.process_priority, 0) AS process_priority, e.event /*!, s.trace_id */
@@ -38,7 +38,7 @@ CREATE OR REPLACE VIEW counters AS
 SELECT c.*, t.name, t.unit
 FROM counter AS c JOIN counter_track AS t ON c.track_id = t.id /*! AND c.trace_id = t.trace_id */;
 
--- process_title: the processes with a title that tells those of the same name apart, where the trace does: python3 (GPU 2). label
+-- process_title: the processes, with a title that tells those of the same name apart if the trace does: python3 (GPU 2). label
 -- is what the trace says a process does, such as PyTorch's GPU 2 or the page of a browser's tab; NULL if it does not say.
 CREATE OR REPLACE VIEW process_title AS
 SELECT id, upid, pid, name, label, coalesce(nullif(name, '') || ' (' || label || ')', label, name) AS title /*!, trace_id */

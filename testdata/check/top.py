@@ -27,7 +27,7 @@ def plain(path):
 
 def leave(reason):
     """Ends a script that cannot compare."""
-    print(reason)
+    print(reason.strip()[:300])
     sys.exit(2)
 
 

@@ -1,4 +1,5 @@
-// Package gperftools reads the profiles of gperftools, and others in its formats: CPU, heap, growth, contention and threads.
+// Package gperftools reads the profiles of gperftools, and others in its formats: CPU, heap, growth, contention and threads. It also
+// reads jemalloc's heap profiles.
 // The library of pprof, which defines them now, turns them into profile.proto.
 package gperftools
 
@@ -19,7 +20,7 @@ var Format = &format.Format{Name: "gperftools", Sniff: sniff, Read: read}
 
 // starts are how profiles begin: the functions of pprof --raw, the text of heaps, locks, goroutines and threads, and the words 0, 3, 0 of CPU profiles, of 8 or 4 bytes and with
 // the lowest or the highest byte first.
-var starts = []string{symbolsMark, "heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- mutex:", "--- threadz", "growthz",
+var starts = []string{symbolsMark, jemallocMark, "heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- mutex:", "--- threadz", "growthz",
 	"goroutine profile: total ", "threadcreate profile: total ",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00",
@@ -101,7 +102,7 @@ func read(in *format.Input) error {
 	if !sniff(data[start:]) {
 		return format.Errorf(format.ErrCorrupt, int64(start), "no profile after its symbols")
 	}
-	data = whole(in, data, start)
+	data = jemalloc(in, whole(in, data, start))
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)
@@ -119,8 +120,9 @@ func read(in *format.Input) error {
 		}
 		return names[address+1] // a caller, where pprof wrote the calls themselves
 	})
+	p.RemoveUninteresting() // the allocator's own functions
 	var b bytes.Buffer
-	if err := p.WriteUncompressed(&b); err != nil {
+	if err := p.Compact().WriteUncompressed(&b); err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)
 	}
 	return in.Embedded("pprof", &b)

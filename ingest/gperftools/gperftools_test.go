@@ -95,8 +95,39 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
+const jemalloc = `heap_v2/524288
+  t*: 3: 8388608 [0: 0]
+  t0: 2: 4194304 [0: 0]
+  t1: 1: 4194304 [0: 0] worker
+@ 0x401000 0x402001
+  t*: 2: 4194304 [0: 0]
+  t0: 2: 4194304 [0: 0]
+@ 0x402001
+  t*: 1: 4194304 [0: 0]
+  t1: 1: 4194304 [0: 0]
+
+MAPPED_LIBRARIES:
+00400000-00410000 r-xp 00000000 08:01 1 /bin/app
+`
+
+// TestJemalloc reads a heap profile of jemalloc. Its samples stand for more bytes, as jeprof counts: 2 of 2 MiB for
+// 4194304 / (1 - exp(-4)), and 1 of 4 MiB for 4194304 / (1 - exp(-8)).
+func TestJemalloc(t *testing.T) {
+	tables := ingesttest.MustRead(t, "app.heap", []byte(jemalloc))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "objects|count", "space|bytes")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|1", "1|4.195711e+06", "0|2", "1|4.272558e+06")
+	tables.Want(t, "stack_profile_mapping", "name|start", "/bin/app|4194304")
+	tables.Want(t, "stats", "name|value", "unread_fact|4")
+	named := append([]byte("--- symbol\n0x402000 main\n0x400fff malloc\n---\n--- heap\n"), jemalloc...)
+	tables = ingesttest.MustRead(t, "app.heap", named)
+	tables.Want(t, "stack_profile_symbol", "name", "main")
+	if _, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader("heap_v2/524288\nno values\n")}); err == nil || !format.BadInput(err) {
+		t.Error(err)
+	}
+}
+
 func TestCutOff(t *testing.T) {
-	for _, data := range [][]byte{cpu(binary.LittleEndian), []byte(heap), symbolized("--- profile\n", cpu(binary.LittleEndian))} {
+	for _, data := range [][]byte{cpu(binary.LittleEndian), []byte(heap), []byte(jemalloc), symbolized("--- profile\n", cpu(binary.LittleEndian))} {
 		for i := range len(data) {
 			if _, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(data[:i])}); err != nil && !format.BadInput(err) {
 				t.Fatalf("%q: %v", data[:i], err)
@@ -143,6 +174,7 @@ func TestSamples(t *testing.T) {
 func FuzzGperftools(f *testing.F) {
 	f.Add(cpu(binary.LittleEndian))
 	f.Add([]byte(heap))
+	f.Add([]byte(jemalloc))
 	f.Add(symbolized("--- profile\n", cpu(binary.LittleEndian)))
 	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "gperftools" {

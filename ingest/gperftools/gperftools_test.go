@@ -72,7 +72,7 @@ func TestGo(t *testing.T) {
 
 // symbolized returns a profile with functions, as pprof --raw writes it. main calls work, into which inner is inlined.
 func symbolized(mark string, profile []byte) []byte {
-	return append([]byte("--- symbol\nbinary=/bin/app\n0x0000000000402000 main\n0x0000000000401000 work(int)<0000000000000f00>--inner\n---\n"+mark), profile...)
+	return append([]byte("--- symbol\nbinary=/bin/app\n0x0000000000402000 main\n0x0000000000401000 work(int)<0000000000000f00>--inner\n0x0000000000401010 0x0000000000401010\n---\n"+mark), profile...)
 }
 
 func TestSymbols(t *testing.T) {

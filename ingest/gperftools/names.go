@@ -60,10 +60,10 @@ func name(p *profile.Profile, text []byte) {
 }
 
 // setPlaces gives the locations of a profile their functions, innermost first.
-func setPlaces(p *profile.Profile, at func(address uint64) []place) {
+func setPlaces(p *profile.Profile, placesAt func(address uint64) []place) {
 	functions := map[place]*profile.Function{}
 	for _, l := range p.Location {
-		for _, at := range at(l.Address) {
+		for _, at := range placesAt(l.Address) {
 			key := place{function: at.function, file: at.file}
 			f := functions[key]
 			if f == nil {
@@ -97,7 +97,7 @@ func symbols(data []byte) (names map[uint64][]place, start int) {
 		}
 		hex, functions, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		address, err := strconv.ParseUint(hex, 0, 64)
-		if err != nil {
+		if err != nil || strings.HasPrefix(functions, "0x") { // pprof repeats an address without a name
 			continue
 		}
 		for _, function := range slices.Backward(strings.Split(functions, "--")) {

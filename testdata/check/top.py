@@ -41,7 +41,14 @@ def tool(name, **options):
     return done.stdout
 
 
-def flamegraph(dataset, *options, failed=leave):
+def fail(error):
+    """Ends a script because flamegraph failed. That folded stacks hold no negative values is no failure."""
+    if "which is negative" in error:
+        leave(error)
+    sys.exit(error)
+
+
+def flamegraph(dataset, *options, failed=fail):
     """Runs flamegraph, and returns what it prints or what failed makes of its error."""
     done = subprocess.run(["bin/tpconvert", "flamegraph", *options, dataset], capture_output=True, text=True)
     if "built without DuckDB" in done.stderr:
@@ -49,7 +56,7 @@ def flamegraph(dataset, *options, failed=leave):
     return failed(done.stderr) if done.returncode else done.stdout
 
 
-def stacks(dataset, *options, failed=leave):
+def stacks(dataset, *options, failed=fail):
     """Returns the values of all stacks, tuples of functions from the root, or None after failed."""
     values = collections.Counter()
     file = scratch("stacks.folded")
@@ -78,7 +85,7 @@ def shown(dataset, *options):
     rows = [ROW.fullmatch(line) for line in rows.splitlines()[1:]]
     dropped = re.search(r"^Dropped (\d+) nodes?", head, re.M)
     known = len(rows) + int(dropped[1] if dropped else 0)
-    if known == len(exact) - 1: # samples without a stack are no function for pprof
+    if known == len(exact) - 1: # samples without a stack are not a function for pprof
         del exact["[unknown]"]
     elif known != len(exact):
         sys.exit(f"--top has {known} functions, NAME.folded {len(exact)}")
@@ -94,7 +101,7 @@ def shown(dataset, *options):
 
 
 def compare(what, got, want, near=lambda a, b: a == b):
-    """Compares the functions of flamegraph with those of a tool. Either may leave out those without a value. None stands for what a tool does not tell."""
+    """Compares the functions of flamegraph with those of a tool, which has None for what it does not tell. Either may leave out zeros."""
     differ = []
     for name in sorted({*got, *want}):
         ours, theirs = got.get(name, (0, 0)), want.get(name, (0, 0))

@@ -88,7 +88,7 @@ fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
 # Tests compare with independent tools on the recordings there, if there are some.
 unit coverage: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance))
 
-generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
+generate: ## generated files: docs/tables.md, the lists of field ids and keys of stats, what is known of Perfetto
 	$(GO) generate ./...
 
 echarts: ## cmd/tpconvert/report/echarts/echarts.min.js, which reports draw with: needs npm, and takes what package-lock.json names

@@ -2,6 +2,8 @@
 // unpacks the file, and passes its events through the sorter to the trackers.
 package ingest
 
+//go:generate go test . -run StatKeys -generate
+
 import (
 	"bufio"
 	"bytes"

@@ -9,33 +9,22 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// signatures identify kinds of files that are not supported, so that an error can
+// signatures identify kinds of files that no format is near to, so that an error can
 // name them.
-var signatures = []struct {
-	name   string
-	offset int
-	bytes  string
-}{
-	{etw, 72, "\x02\x00\x01\xc0"}, // the version and type of the first event: of 32 bits, of 64 bits
-	{etw, 72, "\x02\x00\x02\xc0"},
-	{"an empty ZIP archive", 0, "PK\x05\x06"},
-	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
-	{"a stream of the Common Trace Format (CTF) without the metadata of its folder", 0, "\xc1\x1f\xfc\xc1"},
-	{"a stream of the Common Trace Format (CTF) without the metadata of its folder", 0, "\xc1\xfc\x1f\xc1"},
-	{"metadata of the Common Trace Format (CTF), version 2", 0, "\x1e{"},
-	{"an execution trace of Go", 0, "go 1."},
-	{"a netperf file of .NET Core 2", 0, "\x14\x00\x00\x00!FastSerialization"},
-	{"a goroutine profile in text", 0, "goroutine profile: "},
-	{"an XML file", 0, "<?xml"},
-	{"LZ4", 0, "\x04\x22\x4d\x18"},
-	{"7-Zip", 0, "7z\xbc\xaf\x27\x1c"},
-	{"an SQLite database", 0, "SQLite format 3\x00"},
-	{duckDB, 8, "DUCK"},
-	{"an Arrow file", 0, "ARROW1"},
-	{"an ELF binary", 0, "\x7fELF"},
-	{"a Mach-O binary", 0, "\xcf\xfa\xed\xfe"},
-	{"a PNG image", 0, "\x89PNG"},
-	{"a PDF", 0, "%PDF-"},
+var signatures = []format.Signature{
+	{Name: etw, Offset: 72, Bytes: "\x02\x00\x01\xc0"}, // the version and type of the first event: of 32 bits, of 64 bits
+	{Name: etw, Offset: 72, Bytes: "\x02\x00\x02\xc0"},
+	{Name: "a goroutine profile in text", Bytes: "goroutine profile: "},
+	{Name: "an XML file", Bytes: "<?xml"},
+	{Name: "LZ4", Bytes: "\x04\x22\x4d\x18"},
+	{Name: "7-Zip", Bytes: "7z\xbc\xaf\x27\x1c"},
+	{Name: "an SQLite database", Bytes: "SQLite format 3\x00"},
+	{Name: duckDB, Offset: 8, Bytes: "DUCK"},
+	{Name: "an Arrow file", Bytes: "ARROW1"},
+	{Name: "an ELF binary", Bytes: "\x7fELF"},
+	{Name: "a Mach-O binary", Bytes: "\xcf\xfa\xed\xfe"},
+	{Name: "a PNG image", Bytes: "\x89PNG"},
+	{Name: "a PDF", Bytes: "%PDF-"},
 }
 
 const (
@@ -54,17 +43,21 @@ var instead = map[string]string{
 const shortestSignature = 3
 
 // likeness returns what kind of file an input of unknown format looks like, or "".
-func likeness(head []byte) string {
-	for _, s := range signatures {
-		if len(head) <= s.offset {
+func likeness(formats []*format.Format, head []byte) string {
+	all := slices.Clone(signatures)
+	for _, f := range formats {
+		all = append(all, f.Unsupported...)
+	}
+	for _, s := range all {
+		if len(head) <= s.Offset {
 			continue
 		}
-		start := head[s.offset:]
+		start := head[s.Offset:]
 		switch {
-		case bytes.HasPrefix(start, []byte(s.bytes)):
-			return s.name
-		case s.offset == 0 && len(head) >= shortestSignature && strings.HasPrefix(s.bytes, string(head)):
-			return "the first bytes of " + s.name
+		case bytes.HasPrefix(start, []byte(s.Bytes)):
+			return s.Name
+		case s.Offset == 0 && len(head) >= shortestSignature && strings.HasPrefix(s.Bytes, string(head)):
+			return "the first bytes of " + s.Name
 		}
 	}
 	return ""
@@ -74,7 +67,7 @@ func likeness(head []byte) string {
 // format.
 func unknown(formats []*format.Format, head []byte) error {
 	is := "it starts with " + glimpse(head)
-	if kind := likeness(head); kind != "" {
+	if kind := likeness(formats, head); kind != "" {
 		is = "it looks like " + kind + ", which is not supported" + instead[kind]
 	}
 	return fmt.Errorf("%w: %s; supported formats: %s", format.ErrUnknown, is, names(formats))

@@ -88,7 +88,7 @@ func (a *AsyncTracks) lane(at int32) *lane { return a.lanes.At(int(at - 1)) }
 func (a *AsyncTracks) Begin(b *Blueprint, o *TrackOptions, cookie int64, dims ...Dim) TrackID {
 	set := a.set(b, o, dims)
 	l := a.lane(set.lane(cookie))
-	if b.saturates() {
+	if b.OneOpen {
 		l.open = 1
 	} else {
 		l.open++
@@ -271,10 +271,6 @@ func (s *laneSet) find(cookie int64) int32 {
 	}
 	return 0
 }
-
-// saturates is true for Android's async slices, where a cookie has at most one open
-// slice.
-func (b *Blueprint) saturates() bool { return b.Classification == "atrace_async_slice" }
 
 // AsyncPhase is the phase of a legacy async event.
 type AsyncPhase uint8

@@ -20,16 +20,8 @@ type ProcessCounter struct {
 	Process, Thread *Blueprint
 }
 
-// JSONCounter is a counter of the Chrome JSON format; its dimension is its name.
-var JSONCounter = ProcessCounter{
-	Process: &Blueprint{Classification: "json_counter", Event: CounterTrack, Dims: []string{"upid", "name"}, NameOf: lastDim},
-	Thread:  &Blueprint{Classification: "json_counter_thread_fallback", Event: CounterTrack, Dims: []string{"utid", "name"}, NameOf: lastDim},
-}
-
 // PerfCounter is a counter of a CPU in a session of Linux perf.
 var PerfCounter = &Blueprint{Classification: "perf_cpu_counter", Event: CounterTrack, Dims: []string{"cpu", "perf_session_id", "name"}}
-
-func lastDim(s *Store, dims []Dim) string { return s.Strings.Get(dims[len(dims)-1].String()) }
 
 // Push adds a value.
 func (c *Counters) Push(ts int64, value float64, track TrackID) CounterID {

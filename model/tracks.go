@@ -55,6 +55,7 @@ type Blueprint struct {
 	// which is stored as an arg.
 	NameOf   func(s *Store, dims []Dim) string
 	Describe func(s *Store, dims []Dim) string
+	OneOpen  bool // a cookie of AsyncTracks has at most one open slice
 }
 
 // TrackOptions are the optional properties of a track.

@@ -20,8 +20,9 @@ import (
 // Zip is the format of ZIP archives with stored, deflated or Zstandard members.
 var Zip = &format.Format{
 	Name: "zip", Container: true, Turn: format.TurnContainer,
-	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) },
-	Read:  readZip,
+	Sniff:       func(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) },
+	Read:        readZip,
+	Unsupported: []format.Signature{{Name: "an empty ZIP archive", Bytes: "PK\x05\x06"}},
 }
 
 func readZip(in *format.Input) error {

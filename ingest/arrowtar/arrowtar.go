@@ -26,6 +26,11 @@ import (
 // Format is an export. It holds the trace that was exported.
 var Format = &format.Format{Name: "arrow_tar", Title: "Trace Processor's export", Container: true, Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1047, model.StatInfo{
+	Name: "arrow_tar_parse_errors", Severity: model.DataLoss, Effect: model.Lost, Gap: true,
+	Description: "Tables of Trace Processor's exports, and values in them, that cannot be read.",
+})
+
 const prefix = "__intrinsic_"
 
 // tableOf returns the name of the table in a member of the archive, without the prefix, or "".
@@ -131,7 +136,7 @@ func (e *export) unpack(input *spool.File) {
 // damaged counts what cannot be read.
 func (e *export) damaged(offset int64, what string) {
 	pool := e.in.Store.Strings
-	e.in.File.LogAt(model.StatArrowTarParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
+	e.in.File.LogAt(statParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(pool.Intern("message"), model.StringArg(pool.Intern(what)))
 	}))
 }

@@ -49,6 +49,11 @@ var Packed = &format.Format{
 	},
 }
 
+var statParseErrors = model.NewStat(1014, model.StatInfo{
+	Name: "art_method_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Methods, threads and records of ART method traces that cannot be read.",
+})
+
 var magic = []byte("SLOW")
 
 const (
@@ -167,7 +172,7 @@ func (r *reader) corrupt(message string, args ...any) error {
 }
 
 // damaged counts a damaged part.
-func (r *reader) damaged() { r.in.File.LogAt(model.StatARTMethodParseErrors, r.offset, nil) }
+func (r *reader) damaged() { r.in.File.LogAt(statParseErrors, r.offset, nil) }
 
 // file reads the file layout, which begins with text.
 func (r *reader) file() error {

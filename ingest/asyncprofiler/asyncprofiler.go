@@ -19,6 +19,11 @@ import (
 // Format is the format of flame graphs of versions 2 to 4.
 var Format = &format.Format{Name: "async_profiler_html", Title: "flame graph of async-profiler (HTML)", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1046, model.StatInfo{
+	Name: "async_profiler_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Frames and names of async-profiler's flame graphs that cannot be read, or are wider than those below them.",
+})
+
 func sniff(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) && bytes.Contains(head, []byte("<canvas id='canvas'")) && bytes.Contains(head, []byte("\tfunction f("))
 }
@@ -99,7 +104,7 @@ func read(in *format.Input) error {
 	return nil
 }
 
-func (r *reader) damaged() { r.in.File.LogAt(model.StatAsyncProfilerParseErrors, r.offset, nil) }
+func (r *reader) damaged() { r.in.File.LogAt(statParseErrors, r.offset, nil) }
 
 // unquote returns the text of a string literal of JavaScript at the start of a line, and what follows it.
 func unquote(line []byte) (text, rest []byte, ok bool) {

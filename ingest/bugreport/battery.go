@@ -14,6 +14,11 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
+var statBatteryParseErrors = model.NewStat(1019, model.StatInfo{
+	Name: "battery_stats_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Lines and items of a bug report's battery history that cannot be read.",
+})
+
 // battery reads the output of "dumpsys batterystats -c": lines of comma-separated values.
 // Lines with an h are the history: the time in ms since the previous line, and what changed:
 //
@@ -57,7 +62,7 @@ func (b *battery) line(offset int64, line []byte) (ok bool, err error) {
 		}
 		uid, err := strconv.ParseInt(string(next(&line, ',')), 10, 32)
 		if err != nil || index < 0 {
-			b.in.File.LogAt(model.StatBatteryStatsParseErrors, offset, nil) // redacted reports have such lines
+			b.in.File.LogAt(statBatteryParseErrors, offset, nil) // redacted reports have such lines
 			return true, nil
 		}
 		b.history.texts[index] = text{int32(uid), string(unquote(line))}
@@ -86,7 +91,7 @@ func (b *battery) changes(offset int64, line []byte) (ok bool, err error) {
 	b.ms += passed
 	for item := next(&line, ','); len(item) > 0; item = next(&line, ',') {
 		if !b.timed {
-			b.in.File.LogAt(model.StatBatteryStatsParseErrors, offset, nil)
+			b.in.File.LogAt(statBatteryParseErrors, offset, nil)
 			continue
 		}
 		ts, ok := b.in.TraceTime(b.ms*int64(time.Millisecond), offset)
@@ -187,7 +192,7 @@ func (h *history) Event(ts int64, item []byte) error {
 	}
 	switch {
 	case !ok:
-		h.File.LogTime(model.StatBatteryStatsParseErrors, ts, nil)
+		h.File.LogTime(statBatteryParseErrors, ts, nil)
 	case !known:
 		h.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("%q battery history item", sign+string(name))).Add(model.LogEntry{TS: ts, HasTS: true})
 	}

@@ -100,7 +100,7 @@ func (d *dumpstate) line(offset int64, line []byte) error {
 		}
 	case d.contents == batteryLines:
 		if ok, err := d.battery.line(offset, line); err != nil || !ok {
-			d.in.File.LogAt(model.StatBatteryStatsParseErrors, offset, nil)
+			d.in.File.LogAt(statBatteryParseErrors, offset, nil)
 			return err
 		}
 	}

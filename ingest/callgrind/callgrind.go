@@ -19,6 +19,11 @@ import (
 // Format is Callgrind's format.
 var Format = &format.Format{Name: "callgrind", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1040, model.StatInfo{
+	Name: "callgrind_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Lines of Callgrind's profiles that cannot be read, and totals that are not the sum of the costs.",
+})
+
 // sniff accepts a header that names events, before the first costs.
 func sniff(head []byte) bool {
 	for line := range bytes.Lines(head) {
@@ -90,7 +95,7 @@ func read(in *format.Input) error {
 	err := lines.Each(in, func(offset int64, line []byte) error {
 		r.lastOffset = offset
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !r.read(line) {
-			in.File.LogAt(model.StatCallgrindParseErrors, offset, nil)
+			in.File.LogAt(statParseErrors, offset, nil)
 		}
 		return nil
 	})

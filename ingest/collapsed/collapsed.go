@@ -23,6 +23,11 @@ import (
 // Format is the format of folded stacks.
 var Format = &format.Format{Name: "collapsed_stack", Title: "folded stacks", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1013, model.StatInfo{
+	Name: "collapsed_stack_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Lines that are not folded stacks.",
+})
+
 // sniffLines is how many lines are checked at the start.
 const sniffLines = 3
 
@@ -132,7 +137,7 @@ func (r *reader) line(line []byte, offset int64) {
 	for i := range slices.Backward(r.profiles) { // the last one stands last
 		var ok bool
 		if frames, counts[i], ok = parse(frames); !ok {
-			r.File.LogAt(model.StatCollapsedStackParseErrors, offset, nil)
+			r.File.LogAt(statParseErrors, offset, nil)
 			return
 		}
 		any = any || counts[i] > 0

@@ -18,7 +18,29 @@ import (
 )
 
 // Format is the metadata of a trace, whose streams are the files beside it.
-var Format = &format.Format{Name: "ctf", Title: "CTF", Folder: "metadata", Sniff: sniff, Read: read}
+var Format = &format.Format{
+	Name: "ctf", Title: "CTF", Folder: "metadata", Sniff: sniff, Read: read,
+	Unsupported: []format.Signature{
+		{Name: "a stream of the Common Trace Format (CTF) without the metadata of its folder", Bytes: "\xc1\x1f\xfc\xc1"},
+		{Name: "a stream of the Common Trace Format (CTF) without the metadata of its folder", Bytes: "\xc1\xfc\x1f\xc1"},
+		{Name: "metadata of the Common Trace Format (CTF), version 2", Bytes: "\x1e{"},
+	},
+}
+
+var (
+	statParseErrors = model.NewStat(1043, model.StatInfo{
+		Name: "ctf_parse_errors", Severity: model.DataLoss, Effect: model.Lost, Gap: true,
+		Description: "Packets of CTF traces that cannot be read, or not to their end.",
+	})
+	statEventsDiscarded = model.NewStat(1044, model.StatInfo{
+		Name: "ctf_events_discarded", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost,
+		Description: "Events that the recorder of a CTF trace had no room for.",
+	})
+	statPacketsLost = model.NewStat(1045, model.StatInfo{
+		Name: "ctf_packets_lost", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost, Gap: true,
+		Description: "Packets that are missing in a CTF trace, by their numbers.",
+	})
+)
 
 const (
 	packetMagic   = 0xc1fc1fc1
@@ -355,7 +377,7 @@ func (r *reader) damaged(file *model.File, err error) bool {
 // logDamage counts a damaged part.
 func (r *reader) logDamage(file *model.File, offset int64, err error) {
 	strs := r.in.Store.Strings
-	file.LogAt(model.StatCTFParseErrors, max(offset, 0), model.ArgFunc(func(set *model.ArgSet) {
+	file.LogAt(statParseErrors, max(offset, 0), model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
 	}))
 }
@@ -377,9 +399,9 @@ func (r *reader) lost() {
 		}
 	}
 	if discarded > 0 {
-		r.in.File.SetStat(model.StatCTFEventsDiscarded, model.None, int64(discarded))
+		r.in.File.SetStat(statEventsDiscarded, model.None, int64(discarded))
 	}
 	if packets > 0 {
-		r.in.File.SetStat(model.StatCTFPacketsLost, model.None, int64(packets))
+		r.in.File.SetStat(statPacketsLost, model.None, int64(packets))
 	}
 }

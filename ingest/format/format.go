@@ -47,6 +47,15 @@ type Format struct {
 	// rest is still readable, the damage is counted in the file's stats and logged there
 	// instead.
 	Read func(*Input) error
+	// Unsupported identify what Sniff does not accept but belongs to the format, for the error that names it.
+	Unsupported []Signature
+}
+
+// Signature identifies a kind of file by bytes at an offset.
+type Signature struct {
+	Name   string
+	Offset int
+	Bytes  string
 }
 
 // IsText reports whether an input that starts with head is text: it has no control characters but those of texts. Messages of

@@ -21,6 +21,17 @@ var Format = &format.Format{
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) },
 }
 
+var (
+	statSkippedRecord = model.NewStat(1008, model.StatInfo{
+		Name: "fuchsia_skipped_record", Indexed: true, Severity: model.Notice, Effect: model.NotRead,
+		Description: "Records of Fuchsia's format that make no rows, by type.",
+	})
+	statBufferFull = model.NewStat(1009, model.StatInfo{
+		Name: "fuchsia_buffer_full", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost, Gap: true,
+		Description: "Times that a provider reports that it had no room for records.",
+	})
+)
+
 // magic is the record at the start of every trace.
 var magic = []byte{0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00}
 

@@ -186,7 +186,7 @@ func (t *tokenizer) metadata(header uint64) {
 	case metadataProviderSection:
 		t.provider = t.providers[id]
 	case metadataProviderEvent:
-		t.in.File.Count(model.StatFuchsiaBufferFull)
+		t.in.File.Count(statBufferFull)
 	}
 }
 
@@ -434,7 +434,7 @@ var recordNouns = map[uint64]string{
 // skipped counts a record without rows.
 func (t *tokenizer) skipped(recordType uint64) {
 	noun := cmp.Or(recordNouns[recordType], fmt.Sprintf("type %d record", recordType))
-	t.in.File.Unread(model.StatFuchsiaSkippedRecord, int64(recordType), noun).AddAt(t.records.offset())
+	t.in.File.Unread(statSkippedRecord, int64(recordType), noun).AddAt(t.records.offset())
 }
 
 // log logs what is wrong with the current record.

@@ -21,6 +21,11 @@ import (
 // Format is the format of Firefox profiles.
 var Format = &format.Format{Name: "gecko", Title: "Firefox profile", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1015, model.StatInfo{
+	Name: "gecko_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Threads, stacks, samples and markers of Firefox profiles that cannot be read.",
+})
+
 // sniff accepts an object that begins like a profile, unless it has trace events.
 func sniff(head []byte) bool {
 	start := bytes.TrimSpace(head)
@@ -129,7 +134,7 @@ func (r *reader) unread(key []byte) error {
 }
 
 // damaged counts a damaged part that begins at the offset.
-func (r *reader) damaged(offset int64) { r.in.File.LogAt(model.StatGeckoParseErrors, offset, nil) }
+func (r *reader) damaged(offset int64) { r.in.File.LogAt(statParseErrors, offset, nil) }
 
 // at reports whether the value at the position begins with the bracket. If not, it skips the value.
 func (r *reader) at(bracket byte) (bool, error) {

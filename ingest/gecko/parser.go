@@ -218,7 +218,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	if kind == sample {
 		stack, weight := event.Uint(), event.Int()
 		if stack >= uint64(len(t.callsites)) || t.callsites[stack] == model.None {
-			p.in.File.LogTime(model.StatGeckoParseErrors, ts, nil)
+			p.in.File.LogTime(statParseErrors, ts, nil)
 			return nil
 		}
 		v := profile.NewSample(ts, "gecko")
@@ -228,7 +228,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	}
 	at, in, dur := event.Int(), event.Int(), int64(event.Uint())
 	if at < 0 || at >= int64(len(t.names)) {
-		p.in.File.LogTime(model.StatGeckoParseErrors, ts, nil)
+		p.in.File.LogTime(statParseErrors, ts, nil)
 		return nil
 	}
 	name, category := t.names[at], model.StringID(0)

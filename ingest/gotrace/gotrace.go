@@ -23,7 +23,15 @@ import (
 )
 
 // Format is the format of Go execution traces since Go 1.11.
-var Format = &format.Format{Name: "go_trace", Sniff: sniff, Read: read}
+var Format = &format.Format{
+	Name: "go_trace", Sniff: sniff, Read: read,
+	Unsupported: []format.Signature{{Name: "an execution trace of Go", Bytes: "go 1."}},
+}
+
+var statParseErrors = model.NewStat(1021, model.StatInfo{
+	Name: "go_trace_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Go execution traces whose reading stopped at an error.",
+})
 
 // sniff accepts the header, such as "go 1.26 trace" followed by three zero bytes.
 func sniff(head []byte) bool {
@@ -139,7 +147,7 @@ func (r *reader) finish(err error) error {
 		return format.Errorf(format.ErrCorrupt, s.offset, "%s", why)
 	}
 	// The library reads a whole generation before it returns the first event.
-	stat := model.StatGoTraceParseErrors
+	stat := statParseErrors
 	if s.end == io.EOF && (r.generation == 0 || errors.Is(err, io.ErrUnexpectedEOF)) {
 		stat = model.StatTruncatedInput
 	}

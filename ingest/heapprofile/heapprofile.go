@@ -15,6 +15,11 @@ import (
 // Format is the format of V8's heap profiles.
 var Format = &format.Format{Name: "heapprofile", Title: "V8 heap profile", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1031, model.StatInfo{
+	Name: "heap_profile_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Nodes of V8's heap profiles that cannot be read.",
+})
+
 // sniff accepts an object that begins with the root of the tree.
 func sniff(head []byte) bool {
 	l := jsonlex.Lexer{Buf: head}
@@ -41,7 +46,7 @@ type reader struct {
 }
 
 func read(in *format.Input) error {
-	r := &reader{Reader: aggregate.NewReader(in, model.StatHeapProfileParseErrors), mapping: in.Store.Stacks.DummyMapping("")}
+	r := &reader{Reader: aggregate.NewReader(in, statParseErrors), mapping: in.Store.Stacks.DummyMapping("")}
 	r.measure = r.Measure(in.Name, "heap profile space", "space", "bytes")
 	_, err := r.Peek()
 	if err == nil {

@@ -19,6 +19,11 @@ import (
 // Format is the format of V8's heap snapshots.
 var Format = &format.Format{Name: "heapsnapshot", Title: "V8 heap snapshot", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1037, model.StatInfo{
+	Name: "heap_snapshot_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Nodes, edges and strings of V8's heap snapshots that cannot be read.",
+})
+
 // sniff accepts an object that begins with the layout of the nodes.
 func sniff(head []byte) bool {
 	l := jsonlex.Lexer{Buf: head}
@@ -104,7 +109,7 @@ func read(in *format.Input) error {
 }
 
 // damaged counts a damaged part at the position.
-func (r *reader) damaged() { r.in.File.LogAt(model.StatHeapSnapshotParseErrors, r.Offset(), nil) }
+func (r *reader) damaged() { r.in.File.LogAt(statParseErrors, r.Offset(), nil) }
 
 func (r *reader) member(key []byte) error {
 	switch first, name := r.Buf[r.Pos], string(key); {

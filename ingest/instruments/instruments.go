@@ -24,6 +24,11 @@ import (
 // Format is the XML that xctrace export writes.
 var Format = &format.Format{Name: "instruments_xml", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1017, model.StatInfo{
+	Name: "instruments_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Numbers of Instruments' XML that cannot be read, and rows without a time.",
+})
+
 func sniff(head []byte) bool {
 	head = bytes.TrimSpace(head)
 	if bytes.HasPrefix(head, []byte("<?xml")) {
@@ -203,7 +208,7 @@ func read(in *format.Input) error {
 }
 
 // damaged counts a damaged part of a row.
-func (r *reader) damaged() { r.in.File.LogAt(model.StatInstrumentsParseErrors, r.row.offset, nil) }
+func (r *reader) damaged() { r.in.File.LogAt(statParseErrors, r.row.offset, nil) }
 
 // tag reads the text before a tag, and then the tag.
 func (r *reader) tag() error {

@@ -28,6 +28,25 @@ import (
 // Format is the format of JFR since JDK 9.
 var Format = &format.Format{Name: "jfr", Title: "Java Flight Recorder (JFR)", Sniff: sniff, Read: read}
 
+var (
+	statParseErrors = model.NewStat(1034, model.StatInfo{
+		Name: "jfr_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+		Description: "Chunks, constants and events of JFR recordings that cannot be read.",
+	})
+	statConstantMissing = model.NewStat(1035, model.StatInfo{
+		Name: "jfr_constant_missing", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Events of JFR recordings that refer to constants which are not there.",
+	})
+	statSamplesLost = model.NewStat(1054, model.StatInfo{
+		Name: "jfr_samples_lost", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost,
+		Description: "Samples of CPU time that the JVM took but could not keep (jdk.CPUTimeSamplesLost).",
+	})
+	statBytesLost = model.NewStat(1055, model.StatInfo{
+		Name: "jfr_bytes_lost", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost, Gap: true,
+		Description: "Bytes of events that JFR could not copy out of a thread's buffer (jdk.DataLoss).",
+	})
+)
+
 const (
 	magic      = "FLR\x00"
 	headerSize = 68
@@ -110,7 +129,7 @@ func outermost(event []byte) int64 {
 // bad logs damage.
 func (r *reader) bad(offset int64, why string) {
 	strings := r.in.Store.Strings
-	r.in.File.LogAt(model.StatJFRParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
+	r.in.File.LogAt(statParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strings.Intern("error"), model.StringArg(strings.Intern(why)))
 	}))
 }
@@ -450,7 +469,7 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 		args.head(&c.reader.truncated, argBool).Uint(1)
 	}
 	if c.missing {
-		c.in.File.LogAt(model.StatJFRConstantMissing, at, nil)
+		c.in.File.LogAt(statConstantMissing, at, nil)
 	}
 	ts, ok := c.in.TraceTime(start, at)
 	if !ok {

@@ -38,7 +38,7 @@ var (
 )
 
 // losses are the fields of events that say what the JVM did not record.
-var losses = map[string]loss{"jdk.CPUTimeSamplesLost": {"lostSamples", model.StatJFRSamplesLost}, "jdk.DataLoss": {"amount", model.StatJFRBytesLost}}
+var losses = map[string]loss{"jdk.CPUTimeSamplesLost": {"lostSamples", statSamplesLost}, "jdk.DataLoss": {"amount", statBytesLost}}
 
 type loss struct {
 	field string

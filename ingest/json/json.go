@@ -20,6 +20,33 @@ import (
 // Format is the Trace Event Format.
 var Format = &format.Format{Name: "json", Title: "Trace Event Format", Sniff: sniff, Read: read}
 
+var (
+	statRepaired = model.NewStat(1033, model.StatInfo{
+		Name: "json_repaired", Severity: model.DataLoss, Effect: model.Damaged,
+		Description: "Events and args of JSON traces with quotes, backslashes or brackets that are not valid JSON, which were read as they seem to be meant.",
+	})
+	statUnescapedBackslash = model.NewStat(1041, model.StatInfo{
+		Name: "json_unescaped_backslash", Severity: model.DataLoss, Effect: model.Damaged,
+		Description: "Events and args of JSON traces with texts whose backslashes are not escapes, as in paths of Windows, and were kept.",
+	})
+	statNotFiniteNumber = model.NewStat(1042, model.StatInfo{
+		Name: "json_not_finite_number", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Events and args of JSON traces with NaN, infinity or numbers too large for a double, which JSON does not have.",
+	})
+	statControlCharacter = model.NewStat(1048, model.StatInfo{
+		Name: "json_control_character", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Events of JSON traces with control characters in texts, such as line ends, which JSON has only as escapes. They were kept.",
+	})
+	statLargeInteger = model.NewStat(1049, model.StatInfo{
+		Name: "json_large_integer", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Events and args of JSON traces with integers that do not fit in 64 bits with their sign. In args they are the nearest real numbers.",
+	})
+	statTrailingComma = model.NewStat(1050, model.StatInfo{
+		Name: "json_trailing_comma", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Arrays and objects of JSON traces with a comma after the last element.",
+	})
+)
+
 // sniffBytes is how many bytes of the input Trace Processor looks at.
 const sniffBytes = 128
 

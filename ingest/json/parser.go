@@ -89,6 +89,11 @@ var (
 	globalInstants  = model.Blueprint{Classification: "legacy_chrome_global_instants"}
 	processInstants = model.Blueprint{Classification: "chrome_process_instant", Dims: []string{"upid"}}
 	overlapping     = model.AsyncBlueprint(model.Blueprint{Classification: "thread_overlapping_slice", Dims: []string{"utid"}})
+	counters        = model.ProcessCounter{
+		Process: &model.Blueprint{Classification: "json_counter", Event: model.CounterTrack, Dims: []string{"upid", "name"}, NameOf: model.NameOf("%[2]s")},
+		Thread: &model.Blueprint{Classification: "json_counter_thread_fallback", Event: model.CounterTrack, Dims: []string{"utid", "name"},
+			NameOf: model.NameOf("%[2]s")},
+	}
 )
 
 // Event parses one event.
@@ -172,7 +177,7 @@ func (p *parser) addArgs(set *model.ArgSet) bool {
 		set.Reset()
 		p.repaired = jsonlex.Repair(p.repaired[:0], p.event.args, true)
 		if p.args.Add(set, "args", p.repaired) {
-			p.File.LogTime(model.StatJSONRepaired, p.ts, nil)
+			p.File.LogTime(statRepaired, p.ts, nil)
 			p.tolerate(p.args.Tolerated())
 			return false
 		}
@@ -410,7 +415,7 @@ func (p *parser) counter(ts int64, utid model.UTID) {
 			return
 		}
 		p.counterName = append(prefix, key...)
-		p.Counters.PushForThread(model.JSONCounter, ts, n, utid, strings.InternBytes(p.counterName))
+		p.Counters.PushForThread(counters, ts, n, utid, strings.InternBytes(p.counterName))
 	})
 	p.counterName = prefix
 }

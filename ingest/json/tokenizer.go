@@ -492,7 +492,7 @@ func (t *tokenizer) repair(end int, damaged bool) bool {
 	if t.one.scan(&l) != nil || len(bytes.TrimSpace(fixed[l.Pos:])) > 0 || t.one.events[0].skip {
 		return false
 	}
-	t.in.File.LogAt(model.StatJSONRepaired, t.Offset(), t.reason(t.Why, raw))
+	t.in.File.LogAt(statRepaired, t.Offset(), t.reason(t.Why, raw))
 	t.Pos = end
 	return t.take(&t.one, &t.one.events[0]) == nil
 }
@@ -587,8 +587,8 @@ func (t *tokenizer) push(ts int64, e *event, end int64) error {
 var tolerated = [...]struct {
 	what jsonlex.Tolerated
 	stat model.Stat
-}{{jsonlex.Backslashes, model.StatJSONUnescapedBackslash}, {jsonlex.NotFinite, model.StatJSONNotFiniteNumber}, {jsonlex.Controls, model.StatJSONControlCharacter},
-	{jsonlex.LargeIntegers, model.StatJSONLargeInteger}, {jsonlex.TrailingCommas, model.StatJSONTrailingComma}}
+}{{jsonlex.Backslashes, statUnescapedBackslash}, {jsonlex.NotFinite, statNotFiniteNumber}, {jsonlex.Controls, statControlCharacter},
+	{jsonlex.LargeIntegers, statLargeInteger}, {jsonlex.TrailingCommas, statTrailingComma}}
 
 // tolerate counts what was read at an offset although it is not JSON.
 func (t *tokenizer) tolerate(what jsonlex.Tolerated, offset int64) {

@@ -21,6 +21,11 @@ import (
 // Format is the format of Chrome's network logs.
 var Format = &format.Format{Name: "netlog", Title: "Chrome NetLog", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1036, model.StatInfo{
+	Name: "netlog_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Events of Chrome's network logs that cannot be read.",
+})
+
 // constants are members of which one comes first in the constants. logEventTypes itself may be beyond the first bytes.
 var constants = []string{"activeFieldTrialGroups", "addressFamily", "certPathBuilderDigestPolicy", "certStatusFlag", "certVerifierFlags",
 	"clientInfo", "dnsQueryType", "loadFlag", "loadState", "logCaptureMode", "logEventPhase", "logEventTypes", "logFormatVersion", "logSourceType"}
@@ -94,7 +99,7 @@ func read(in *format.Input) error {
 func damage(err error) bool { return err == jsonlex.ErrSyntax || err == jsonlex.ErrTooLarge }
 
 // damaged counts a damaged part at the position.
-func (r *reader) damaged() { r.in.File.LogAt(model.StatNetLogParseErrors, r.Offset(), nil) }
+func (r *reader) damaged() { r.in.File.LogAt(statParseErrors, r.Offset(), nil) }
 
 func (r *reader) member(key []byte) error {
 	switch first := r.Buf[r.Pos]; {
@@ -189,7 +194,7 @@ func (r *reader) list() error {
 		if !found && err == jsonlex.ErrTruncated {
 			return err
 		}
-		r.in.File.LogAt(model.StatNetLogParseErrors, at, nil)
+		r.in.File.LogAt(statParseErrors, at, nil)
 		if !found {
 			return nil
 		}
@@ -252,7 +257,7 @@ func (r *reader) readEvent() error {
 			r.Pos -= len(v.Raw)
 			return r.Fail("expected an event")
 		}
-		r.in.File.LogAt(model.StatNetLogParseErrors, at, nil)
+		r.in.File.LogAt(statParseErrors, at, nil)
 		return nil
 	}
 	if len(e.label) > 0 && r.labels[e.source] == 0 {

@@ -109,7 +109,7 @@ func (a args) AddArgs(set *model.ArgSet) {
 		return
 	}
 	if !a.parser.args.Add(set, "params", a.params) {
-		a.File.LogTime(model.StatNetLogParseErrors, a.ts, nil)
+		a.File.LogTime(statParseErrors, a.ts, nil)
 	}
 	members(jsonlex.Value{Kind: jsonlex.Object, Raw: a.params}, func(key []byte, v jsonlex.Value) {
 		if name := a.errors[v.Int]; name != 0 && string(key) == "net_error" && v.Kind == jsonlex.Integer {

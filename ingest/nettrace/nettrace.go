@@ -19,7 +19,21 @@ import (
 )
 
 // Format is EventPipe's format.
-var Format = &format.Format{Name: "nettrace", Title: ".NET nettrace", Sniff: sniff, Read: read}
+var Format = &format.Format{
+	Name: "nettrace", Title: ".NET nettrace", Sniff: sniff, Read: read,
+	Unsupported: []format.Signature{{Name: "a netperf file of .NET Core 2", Bytes: "\x14\x00\x00\x00!FastSerialization"}},
+}
+
+var (
+	statParseErrors = model.NewStat(1038, model.StatInfo{
+		Name: "nettrace_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+		Description: "Blocks, events and fields of .NET's traces that cannot be read, or refer to missing parts.",
+	})
+	statEventsLost = model.NewStat(1039, model.StatInfo{
+		Name: "nettrace_events_lost", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost,
+		Description: "Events that .NET's runtime dropped, by the numbers missing from those of each thread.",
+	})
+)
 
 const (
 	magic  = "Nettrace"
@@ -78,7 +92,7 @@ func read(in *format.Input) error {
 }
 
 // damaged counts a damaged part at an offset.
-func (r *reader) damaged(offset int64) { r.in.File.LogAt(model.StatNettraceParseErrors, offset, nil) }
+func (r *reader) damaged(offset int64) { r.in.File.LogAt(statParseErrors, offset, nil) }
 
 func truncated(err error) bool { return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) }
 
@@ -289,8 +303,8 @@ func (r *reader) sequence(thread uint64, number uint32, offset int64) {
 	last, known := r.sequences[thread]
 	// A thread that begins with 1 has the id of one that ended.
 	if missing := int32(number - last - 1); missing > 0 && number != 1 && (known || !r.flushed) {
-		r.in.File.LogAt(model.StatNettraceEventsLost, offset, nil)
-		r.in.File.Add(model.StatNettraceEventsLost, model.None, int64(missing)-1)
+		r.in.File.LogAt(statEventsLost, offset, nil)
+		r.in.File.Add(statEventsLost, model.None, int64(missing)-1)
 	}
 	r.sequences[thread] = number
 }

@@ -198,7 +198,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 		v := values{parser: p, cursor: cursor{b: r}, set: set, ts: ts, left: maxArgs}
 		v.fields(t.fields, "")
 		if v.failed {
-			p.File.LogTime(model.StatNettraceParseErrors, ts, nil)
+			p.File.LogTime(statParseErrors, ts, nil)
 		} else if max(v.at, v.end) < len(v.b) {
 			p.File.Unread(model.StatUnreadFact, model.None, "unknown field").Add(model.LogEntry{TS: ts, HasTS: true})
 		}

@@ -47,7 +47,7 @@ func readProfiles(in *format.Input, r *bufio.Reader, f framing) error {
 
 // anyLoss reports whether something was counted as damaged.
 func anyLoss(in *format.Input) bool {
-	return in.File.Stat(model.StatOTLPProfileErrors, model.None) > 0 || in.File.Stat(model.StatTruncatedInput, model.None) > 0
+	return in.File.Stat(profiles.StatErrors, model.None) > 0 || in.File.Stat(model.StatTruncatedInput, model.None) > 0
 }
 
 func (p *profileMessages) all(f framing) error {

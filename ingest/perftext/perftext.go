@@ -23,6 +23,11 @@ import (
 // Format is the output of perf script.
 var Format = &format.Format{Name: "perf_text", Title: "perf script", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1012, model.StatInfo{
+	Name: "perf_text_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Lines of perf script that cannot be read.",
+})
+
 // fileHeader begins the comments of perf script --header.
 var fileHeader = []byte("# ========\n# captured on ")
 
@@ -242,7 +247,7 @@ func (r *reader) bad(offset int64, line []byte) error {
 	if r.times == 0 && r.firstUnparsed < 0 {
 		r.firstUnparsed = offset
 	}
-	r.in.File.LogAt(model.StatPerfTextParseErrors, offset, nil)
+	r.in.File.LogAt(statParseErrors, offset, nil)
 	if r.state == inSample && isSpace(line[0]) {
 		return nil
 	}

@@ -136,7 +136,7 @@ func (r *reader) task(kind eventKind, offset int64, h *header, fields []byte) er
 	pid, okPID := number(first)
 	tid, okTID := number(second)
 	if !okPID || !okTID {
-		r.in.File.LogAt(model.StatPerfTextParseErrors, offset, nil)
+		r.in.File.LogAt(statParseErrors, offset, nil)
 		return nil
 	}
 	ts, ok := r.in.TraceTime(h.ns, offset)

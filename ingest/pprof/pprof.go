@@ -18,6 +18,11 @@ var Format = &format.Format{
 	Read:  read,
 }
 
+var statParseErrors = model.NewStat(1005, model.StatInfo{
+	Name: "pprof_parse_errors", Severity: model.DataLoss, Effect: model.Damaged,
+	Description: "Parts of a pprof profile that are damaged or refer to missing parts.",
+})
+
 // minBytes is the minimum size of a profile: shorter inputs resemble too many
 // other formats.
 const minBytes = 10

@@ -96,7 +96,7 @@ func (p *contents) fault(reason string, where model.LogEntry) {
 	where.Args = model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strings.Intern("reason"), model.StringArg(strings.Intern(reason)))
 	})
-	p.context.File.Log(model.StatPprofParseErrors, where)
+	p.context.File.Log(statParseErrors, where)
 }
 
 func (p *contents) readValueType(message []byte) bool {

@@ -15,6 +15,17 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
+var (
+	statUnsupportedPacket = model.NewStat(1003, model.StatInfo{
+		Name: "unsupported_packet", Indexed: true, Severity: model.Notice, Effect: model.NotRead,
+		Description: "Packets of a kind that is not read, by field number.",
+	})
+	statTooManyMachines = model.NewStat(1025, model.StatInfo{
+		Name: "too_many_machines", Severity: model.DataLoss, Effect: model.Lost,
+		Description: "Packets of machines beyond the 256 that are read from a trace.",
+	})
+)
+
 // trace is the state of reading one file, shared by the machines in it.
 type trace struct {
 	in       *format.Input
@@ -210,7 +221,7 @@ func (t *trace) dispatch(p *Packet) {
 	}
 	r := t.machine(p.machine)
 	if r == nil {
-		t.in.File.LogAt(model.StatTooManyMachines, p.Offset, nil)
+		t.in.File.LogAt(statTooManyMachines, p.Offset, nil)
 		return
 	}
 	r.used = r.used || !p.marker
@@ -424,7 +435,7 @@ func (t *trace) notRead(p *Packet) {
 		if f := t.types.Message("perfetto.protos.TracePacket").Field(field); f != nil {
 			name = f.Name
 		}
-		u = t.in.File.Unread(model.StatUnsupportedPacket, int64(field), name+" packet")
+		u = t.in.File.Unread(statUnsupportedPacket, int64(field), name+" packet")
 		t.unread[field] = u
 	}
 	u.AddAt(p.Offset)

@@ -21,6 +21,11 @@ import (
 // Format is speedscope's format.
 var Format = &format.Format{Name: "speedscope", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1030, model.StatInfo{
+	Name: "speedscope_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Frames, samples and events of speedscope's files that cannot be read.",
+})
+
 // sniff accepts an object with speedscope's schema.
 func sniff(head []byte) bool {
 	start := bytes.TrimSpace(head)
@@ -64,7 +69,7 @@ type event struct {
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
-	r := &reader{Reader: aggregate.NewReader(in, model.StatSpeedscopeParseErrors), token: token.NewWriter(in.Store)}
+	r := &reader{Reader: aggregate.NewReader(in, statParseErrors), token: token.NewWriter(in.Store)}
 	r.stream = in.Sorter.NewStream(r)
 	_, err := r.Peek()
 	if err == nil {

@@ -15,6 +15,11 @@ import (
 // Format is stackprof's format.
 var Format = &format.Format{Name: "stackprof", Sniff: sniff, Read: read}
 
+var statParseErrors = model.NewStat(1032, model.StatInfo{
+	Name: "stackprof_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Frames and stacks of stackprof's profiles that cannot be read.",
+})
+
 // sniff accepts an object that begins with members of a profile.
 func sniff(head []byte) bool {
 	start := bytes.TrimSpace(head)
@@ -47,7 +52,7 @@ type sample struct {
 }
 
 func read(in *format.Input) error {
-	r := &reader{Reader: aggregate.NewReader(in, model.StatStackprofParseErrors), mapping: in.Store.Stacks.DummyMapping("[stackprof]"),
+	r := &reader{Reader: aggregate.NewReader(in, statParseErrors), mapping: in.Store.Stacks.DummyMapping("[stackprof]"),
 		numbers: map[string]int32{}, facts: map[string]jsonlex.Value{}}
 	_, err := r.Peek()
 	if err == nil {

@@ -128,7 +128,7 @@ func slice(at place, category, name text) func(p *parser, ts int64, row *row) {
 func (p *parser) utid(row *row) model.UTID {
 	utid, ok := p.utids[row.int("utid")]
 	if !ok {
-		p.File.Count(model.StatSystingParseErrors)
+		p.File.Count(statParseErrors)
 		return model.None
 	}
 	return utid
@@ -138,7 +138,7 @@ func (p *parser) utid(row *row) model.UTID {
 func (p *parser) callsite(stack int64) profile.CallsiteID {
 	callsite, ok := p.stacks[stack]
 	if !ok {
-		p.File.Count(model.StatSystingParseErrors)
+		p.File.Count(statParseErrors)
 		return model.None
 	}
 	return callsite
@@ -288,7 +288,7 @@ func (p *parser) count(ts int64, row *row) {
 	id := row.int("track_id")
 	c, ok := p.counters[id]
 	if !ok {
-		p.File.Count(model.StatSystingParseErrors)
+		p.File.Count(statParseErrors)
 	}
 	track := p.Tracks.Intern(counterTracks, &model.TrackOptions{Name: c.name, Unit: c.unit}, model.IntDim(id))
 	p.Counters.Push(ts, row.value("value").number(), track)

@@ -26,6 +26,11 @@ import (
 // Format is the table of processes, which each recording has, beside the others.
 var Format = &format.Format{Name: "systing", Folder: "process.parquet", Sniff: parquetfile.Is, Read: read}
 
+var statParseErrors = model.NewStat(1051, model.StatInfo{
+	Name: "systing_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Rows of systing's tables that cannot be read, and values that refer to missing rows.",
+})
+
 // reader reads the tables of a recording.
 type reader struct {
 	*parser
@@ -209,7 +214,7 @@ func (t *tableFile) report() {
 			lost = max(1, t.File.Rows()-t.read)
 		}
 		t.damaged(t.damage.Error())
-		t.file.Add(model.StatSystingParseErrors, model.None, lost-1)
+		t.file.Add(statParseErrors, model.None, lost-1)
 	}
 	if t.File != nil {
 		for _, name := range t.Skipped {
@@ -221,7 +226,7 @@ func (t *tableFile) report() {
 // damaged counts a row that cannot be read.
 func (t *tableFile) damaged(message string) {
 	pool := t.strings
-	t.file.Log(model.StatSystingParseErrors, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
+	t.file.Log(statParseErrors, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(pool.Intern("message"), model.StringArg(pool.Intern(message)))
 	})})
 }

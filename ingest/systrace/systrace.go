@@ -19,6 +19,7 @@ import (
 	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -224,7 +225,7 @@ func (r *reader) lost(text []byte) bool {
 	}
 	r.File.SetStat(model.StatFtraceCPUHasDataLoss, int64(cpu), 1)
 	if n, _, ok := number(bytes.TrimPrefix(rest, []byte("LOST "))); ok && n <= math.MaxInt64 {
-		r.File.Add(model.StatFtraceEventsLost, int64(cpu), int64(n))
+		r.File.Add(ftrace.StatEventsLost, int64(cpu), int64(n))
 	}
 	r.events++
 	return true

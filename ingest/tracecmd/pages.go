@@ -93,7 +93,7 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 // damaged counts a damaged part.
 func (r *reader) damaged(offset int64, err error) {
 	strs := r.in.Store.Strings
-	r.in.File.LogAt(model.StatTraceCmdParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
+	r.in.File.LogAt(statParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
 	}))
 }
@@ -170,7 +170,7 @@ func (p *pages) page(page []byte, offset int64) error {
 	events := page[p.dataOffset:]
 	if size := commit & commitMask; size < uint64(len(events)) {
 		if after := events[size:]; commit&missedStored != 0 && int64(len(after)) >= p.commitSize {
-			p.in.File.Add(model.StatFtraceEventsLost, p.cpu, int64(p.parser.integer(after[:p.commitSize], false)&math.MaxInt64))
+			p.in.File.Add(ftrace.StatEventsLost, p.cpu, int64(p.parser.integer(after[:p.commitSize], false)&math.MaxInt64))
 		}
 		events = events[:size]
 	}

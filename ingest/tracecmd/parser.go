@@ -47,7 +47,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 	}
 	for i := range f.fields {
 		if !p.add(e, &f.fields[i], data) {
-			p.File.LogTime(model.StatTraceCmdParseErrors, ts, nil)
+			p.File.LogTime(statParseErrors, ts, nil)
 			return nil
 		}
 	}
@@ -105,7 +105,7 @@ func (p *parser) add(e *ftrace.Event, f *field, data []byte) bool {
 		if text, ok := p.printk(p.printks[p.integer(at, false)], data[f.offset:], f.format.size); ok {
 			e.AddText(f.to, text)
 		} else {
-			p.File.LogTime(model.StatTraceCmdParseErrors, e.TS, nil)
+			p.File.LogTime(statParseErrors, e.TS, nil)
 		}
 	case located, relative:
 		if len(value) != 4 {

@@ -20,9 +20,15 @@ import (
 // Format is trace-cmd's binary files.
 var Format = &format.Format{
 	Name: "trace_cmd", Title: "trace.dat",
-	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
-	Read:  read,
+	Sniff:       func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
+	Read:        read,
+	Unsupported: []format.Signature{{Name: "trace.dat of trace-cmd", Bytes: magic}}, // cut off within it
 }
+
+var statParseErrors = model.NewStat(1022, model.StatInfo{
+	Name: "trace_cmd_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "CPUs, pages and events of trace-cmd files that cannot be read.",
+})
 
 const magic = "\x17\x08\x44tracing"
 

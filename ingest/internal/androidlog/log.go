@@ -24,6 +24,11 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
+var statWithoutZone = model.NewStat(1020, model.StatInfo{
+	Name: "android_log_without_zone", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Messages dropped because too many come before the bug report's time zone.",
+})
+
 // shortest is the minimum length in bytes of a line with a message.
 const shortest = 30
 
@@ -311,7 +316,7 @@ const (
 // wait keeps the event until the time zone is known.
 func (l *Log) wait(ts, offset int64) error {
 	if len(l.waiting) >= maxWaiting {
-		l.in.File.LogAt(model.StatAndroidLogWithoutZone, offset, nil)
+		l.in.File.LogAt(statWithoutZone, offset, nil)
 		return nil
 	}
 	l.waiting = binary.AppendVarint(l.waiting, ts)

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	asyncSlices = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice", Dims: []string{"upid", "name"}})
+	asyncSlices = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice", Dims: []string{"upid", "name"}, OneOpen: true})
 	trackSlices = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice_for_track", Dims: []string{"upid", "name"}})
 	counters    = &model.Blueprint{Classification: "atrace_counter", Event: model.CounterTrack, Dims: []string{"upid", "name"}, NameOf: model.NameOf("%[2]s")}
 	lowMemory   = &model.Blueprint{Classification: "android_lmk", Dims: []string{"upid"}, Name: "LMK"}

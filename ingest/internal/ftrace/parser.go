@@ -12,6 +12,12 @@ import (
 // MaxCPUs is more CPUs than a machine has; a larger number means damage.
 const MaxCPUs = 1 << 16
 
+// StatEventsLost counts what the kernel overwrote.
+var StatEventsLost = model.NewStat(1052, model.StatInfo{
+	Name: "ftrace_events_lost", Indexed: true, Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost,
+	Description: "Events of a CPU that the kernel overwrote before the recorder read them, where the trace says how many.",
+})
+
 // Parser is the state of one machine's ftrace events in one trace.
 type Parser struct {
 	*model.Context

@@ -11,6 +11,11 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
+var statParseErrors = model.NewStat(1026, model.StatInfo{
+	Name: "sqlite_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+	Description: "Pages and rows of SQLite files that cannot be read, or lack what they refer to.",
+})
+
 // Reader passes rows of an SQLite file to the sorter. What cannot be read is counted in sqlite_parse_errors.
 type Reader struct {
 	In      *format.Input
@@ -93,8 +98,8 @@ func (r *Reader) Lost(table string, row int64, why string) {
 
 // LostRows counts rows that cannot be used.
 func (r *Reader) LostRows(n int, why string) {
-	r.In.File.Add(model.StatSQLiteParseErrors, model.None, int64(n-1))
-	r.In.File.Log(model.StatSQLiteParseErrors, model.LogEntry{Args: r.reason(why)})
+	r.In.File.Add(statParseErrors, model.None, int64(n-1))
+	r.In.File.Log(statParseErrors, model.LogEntry{Args: r.reason(why)})
 }
 
 func (r *Reader) reason(why string) model.ArgSource {

@@ -75,7 +75,7 @@ func (a *args) unread(message string, f *wire.Field) {
 func (a *args) dropped(set *model.ArgSet, key string, f *wire.Field) {
 	if n := f.Uint32(); n > 0 {
 		set.Add(a.strings.Intern(key), model.IntArg(int64(n)))
-		a.file.Add(model.StatSpanPartsDropped, model.None, int64(n))
+		a.file.Add(statPartsDropped, model.None, int64(n))
 	}
 }
 

@@ -270,7 +270,7 @@ func (p *parser) link(slice model.SliceID, message []byte) {
 		}
 	}
 	if len(traceID) > TraceIDSize || len(id) > SpanIDSize {
-		p.in.File.Count(model.StatSpanParseErrors)
+		p.in.File.Count(statParseErrors)
 		return
 	}
 	p.refer(reference{spans: [maxAbove]uint64{keyOf(traceID, id, plain)}, slice: slice, args: p.flowArgs("link")})
@@ -314,7 +314,7 @@ func (p *parser) finish() error {
 		}
 		if from == model.None {
 			if !r.maybe {
-				p.in.File.Count(model.StatSpanReferenceMissing)
+				p.in.File.Count(statReferenceMissing)
 			}
 			continue
 		}

@@ -62,7 +62,7 @@ func (p *parser) withParts(span []byte, upid model.UPID) []byte {
 			return false
 		}
 		span = join(span, part.message)
-		p.in.File.Count(model.StatSpanPartsJoined)
+		p.in.File.Count(statPartsJoined)
 		return true
 	})
 	if len(p.parts.byKey[key]) == 0 {

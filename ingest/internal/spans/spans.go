@@ -18,6 +18,29 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
+var (
+	statParseErrors = model.NewStat(1027, model.StatInfo{
+		Name: "span_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+		Description: "Spans of distributed traces, and parts of them, that cannot be read.",
+	})
+	statReferenceMissing = model.NewStat(1028, model.StatInfo{
+		Name: "span_reference_missing", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Parents of spans, and linked spans, that the trace does not have.",
+	})
+	statPartsDropped = model.NewStat(1029, model.StatInfo{
+		Name: "span_parts_dropped", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost,
+		Description: "Attributes, events and links that a recorder of spans reports to have dropped.",
+	})
+	statInvalidEnd = model.NewStat(1056, model.StatInfo{
+		Name: "span_invalid_end", Severity: model.DataLoss, Effect: model.Damaged,
+		Description: "Spans of distributed traces that end before they start, or after the year 2116. Their duration is 0.",
+	})
+	statPartsJoined = model.NewStat(1057, model.StatInfo{
+		Name: "span_parts_joined", Severity: model.Notice, Effect: model.Noticed,
+		Description: "Spans of distributed traces without a start, joined with the span that has their id.",
+	})
+)
+
 // Reader takes the spans of a file.
 type Reader struct {
 	in        *format.Input
@@ -59,7 +82,7 @@ func (r *Reader) NoSpans() error {
 }
 
 // Damaged counts a damaged part of the input.
-func (r *Reader) Damaged(offset int64) { r.in.File.LogAt(model.StatSpanParseErrors, offset, nil) }
+func (r *Reader) Damaged(offset int64) { r.in.File.LogAt(statParseErrors, offset, nil) }
 
 // NewResource returns the number of a resource that SetResource describes before the events are sorted.
 func (r *Reader) NewResource() int {
@@ -205,7 +228,7 @@ func (r *Reader) Span(resource, scope int, message []byte, offset int64) error {
 		case end == 0:
 			dur = unfinished
 		case invalidEnd(start, end):
-			r.in.File.LogAt(model.StatSpanInvalidEnd, offset, nil)
+			r.in.File.LogAt(statInvalidEnd, offset, nil)
 			dur = 0
 		}
 		if err := r.push(int64(start), offset, func(t *token.Writer) {

@@ -20,6 +20,12 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
+// StatErrors counts what is damaged in a profile.
+var StatErrors = model.NewStat(1058, model.StatInfo{
+	Name: "otlp_profile_errors", Severity: model.DataLoss, Effect: model.Damaged,
+	Description: "Parts of OpenTelemetry profiles that cannot be read, or that refer to what is not there.",
+})
+
 // Reader takes the messages of a file.
 type Reader struct {
 	in     *format.Input
@@ -88,7 +94,7 @@ func New(in *format.Input, s *spans.Reader) *Reader {
 // Found reports whether there was a sample.
 func (r *Reader) Found() bool { return r.found }
 
-func (r *Reader) damaged() { r.in.File.LogAt(model.StatOTLPProfileErrors, r.offset, nil) }
+func (r *Reader) damaged() { r.in.File.LogAt(StatErrors, r.offset, nil) }
 
 func (r *Reader) unread(what string) {
 	r.in.File.Unread(model.StatUnreadFact, model.None, what).AddAt(r.offset)

@@ -23,6 +23,11 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
+var statR8ParseErrors = model.NewStat(1023, model.StatInfo{
+	Name: "r8_mapping_parse_errors", Severity: model.DataLoss, Effect: model.Damaged,
+	Description: "Lines of R8's or ProGuard's text that name nothing.",
+})
+
 // read reads the packets of all families. At equal times, the events of families
 // listed earlier come first.
 var read = proto.Reads(
@@ -57,7 +62,7 @@ func readNames(in *format.Input) error {
 	in.Reader = names
 	err := read(in)
 	for i, offset := range names.Invalid {
-		stat := model.StatR8MappingParseErrors
+		stat := statR8ParseErrors
 		if names.Cut && i == len(names.Invalid)-1 {
 			stat = model.StatTruncatedInput
 		}

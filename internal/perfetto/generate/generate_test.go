@@ -52,14 +52,14 @@ func TestStatsTable(t *testing.T) {
   F(buffers_lost,          kIndexed,  kDataLoss,     kTrace, Scope::kTrace,    ""), \
   F(a_name_so_long_that_the_rest_is_on_the_next_line,                           \
                            kSingle,  kInfo,     kAnalysis, Scope::kGlobal,  "")`
-	before := statColumns + "removed\tsingle\tinfo\ttrace\tGone.\nbuffers_lost\tsingle\tinfo\ttrace\tBuffers that are lost.\n"
-	want := statColumns + "buffers_lost\tindexed\tdata_loss\ttrace\tBuffers that are lost.\n" +
-		"a_name_so_long_that_the_rest_is_on_the_next_line\tsingle\tinfo\tanalysis\t\n"
+	before := statColumns + "removed\tsingle\tinfo\ttrace\tnone\tevents\tGone.\nbuffers_lost\tsingle\tinfo\ttrace\tlost\tgaps\tBuffers that are lost.\n"
+	want := statColumns + "buffers_lost\tindexed\tdata_loss\ttrace\tlost\tgaps\tBuffers that are lost.\n" +
+		"a_name_so_long_that_the_rest_is_on_the_next_line\tsingle\tinfo\tanalysis\t\t\t\n"
 	got := statsTable([]byte(header), []byte(before))
 	if string(got) != want {
 		t.Errorf("got\n%s", got)
 	}
-	if _, err := statsList(bytes.NewReader(got)); err == nil || !strings.Contains(err.Error(), "has no description") {
+	if _, err := statsList(bytes.NewReader(got)); err == nil || !strings.Contains(err.Error(), "has no effect, value or description") {
 		t.Errorf("a stat without a description: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -99,19 +100,20 @@ func clean(fields []*descriptorpb.FieldDescriptorProto, messages []*descriptorpb
 
 var statPattern = regexp.MustCompile(`\bF\((\w+),[\s\\]*k(Single|Indexed),[\s\\]*k(\w+),[\s\\]*k(\w+),`)
 
-// statsTable converts Perfetto's C++ list of stats to the table in stats.tsv. The descriptions are our own: they stay
-// as they were, and those of new stats are empty.
+// statsTable converts Perfetto's C++ list of stats to the table in stats.tsv. Effects, values and descriptions are our own:
+// they stay as they were, and those of new stats are empty.
 func statsTable(header, before []byte) []byte {
-	descriptions := map[string]string{}
+	own := map[string]string{}
 	for line := range strings.Lines(string(before)) {
-		if words := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(words) == 5 {
-			descriptions[words[0]] = words[4]
+		if words := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5); len(words) == 5 {
+			own[words[0]] = words[4]
 		}
 	}
 	b := bytes.NewBufferString(statColumns)
 	for _, stat := range statPattern.FindAllSubmatch(header, -1) {
 		name := string(stat[1])
-		fmt.Fprintf(b, "%s\t%s\t%s\t%s\t%s\n", name, strings.ToLower(string(stat[2])), snake(string(stat[3])), snake(string(stat[4])), descriptions[name])
+		fmt.Fprintf(b, "%s\t%s\t%s\t%s\t%s\n", name, strings.ToLower(string(stat[2])), snake(string(stat[3])), snake(string(stat[4])),
+			cmp.Or(own[name], "\t\t"))
 	}
 	return b.Bytes()
 }

@@ -178,8 +178,8 @@ func (d *Dataset) stats(columns []dataframe.Spec) (*dataframe.Frame, error) {
 		if trace != nil {
 			machine = int64(0)
 		}
-		for _, s := range model.UnindexedStats() {
-			if slices.Contains(ofAll, s.String()) != (trace == nil) {
+		for _, s := range model.AllStats() {
+			if s.Own() || s.Indexed() || slices.Contains(ofAll, s.String()) != (trace == nil) {
 				continue
 			}
 			c := counted{int64(s), machine, trace}

@@ -50,9 +50,12 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: cross coverage race-all asan fuzz clients extension-test parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: contributor cross coverage race-all asan fuzz clients extension-test parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
+
+contributor: ## the guides of CONTRIBUTING.md, walked in a copy of the last commit
+	@if command -v python3 >/dev/null; then BASE=HEAD GOFLAGS='-pgo=off $(TRIMPATH) $(GOFLAGS)' .ci/contributor/walk; else echo "THE GUIDES ARE NOT WALKED: there is no python3"; fi
 
 check: ## what differs from BASE: format, vet, tests of changed packages and of those that import them
 	GO=$(GO) .ci/check

@@ -28,7 +28,7 @@ BUILD        = GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) $(KIND) bi
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others;
 # where there is one checkout, TRIMPATH= makes what lint compiles serve the rest.
-test nightly quick check unit coverage race race-all fuzz smoke conformance clients generate faults soak asan growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
+test nightly quick check contributor unit coverage race race-all fuzz smoke conformance clients generate faults soak asan growth crowd fleet-unit fleet-quick fleet-test: export GOFLAGS := -pgo=off $(TRIMPATH) $(GOFLAGS)
 # Tests need not compile again what they have compiled.
 test nightly quick smoke conformance clients faults growth: BUILD = $(GO) build -o bin/tpconvert ./cmd/tpconvert
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
@@ -55,7 +55,7 @@ nightly: contributor cross coverage race-all asan fuzz clients extension-test pa
 quick: lint unit smoke ## the checks of a pull request
 
 contributor: ## the guides of CONTRIBUTING.md, walked in a copy of the last commit
-	@if command -v python3 >/dev/null; then BASE=HEAD GOFLAGS='-pgo=off $(TRIMPATH) $(GOFLAGS)' .ci/contributor/walk; else echo "THE GUIDES ARE NOT WALKED: there is no python3"; fi
+	@if command -v python3 >/dev/null; then .ci/contributor/walk; else echo "THE GUIDES ARE NOT WALKED: there is no python3"; fi
 
 check: ## what differs from BASE: format, vet, tests of changed packages and of those that import them
 	GO=$(GO) .ci/check

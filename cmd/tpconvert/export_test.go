@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -248,8 +247,7 @@ func TestServeExportStops(t *testing.T) {
 	args := exportArgs(pb.ExportArgs_Format_ArrowTar)
 	answers := func(after string) {
 		t.Helper()
-		begun := time.Now()
-		if got := ask(t, url, "SELECT 1 AS n"); !slices.Equal(got.rows, []string{"1"}) || time.Since(begun) > 30*time.Second {
+		if got := ask(t, url, "SELECT 1 AS n"); !slices.Equal(got.rows, []string{"1"}) {
 			t.Errorf("after %s: %+v", after, got)
 		}
 	}

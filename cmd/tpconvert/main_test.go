@@ -410,16 +410,12 @@ func TestInterrupt(t *testing.T) {
 			defer signal.Stop(caught)
 			dir := t.TempDir()
 			cmd := stalled(t, dir)
-			begun := time.Now()
 			if err := cmd.Process.Signal(of); err != nil {
 				t.Fatal(err)
 			}
-			cmd.Wait()
+			cmd.Wait() // it would wait for its input for ever
 			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 				t.Errorf("exit code %d, want %d", code, exitInterrupted)
-			}
-			if took := time.Since(begun); took > 10*time.Second {
-				t.Errorf("took %s", took)
 			}
 			if all := names(t, dir); len(all) > 0 {
 				t.Errorf("left behind: %v", all)

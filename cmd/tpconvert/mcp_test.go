@@ -288,11 +288,7 @@ func TestMCPFiles(t *testing.T) {
 	a.fails("compare", `{"before": ["in/one"], "after": ["outside.json"]}`, `is not below in`)
 	a.wants("compare", `{"before": ["in/one"], "after": ["in/many"]}`, `1 trace before, 2 after`)
 	const endless = `{"trace": "in/one", "sql": "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT count(*) FROM a"}`
-	begun := time.Now()
 	a.fails("query", endless, `takes more than 2s`)
-	if took := time.Since(begun); took > 8*time.Second {
-		t.Errorf("an endless query ended after %v", took)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, _ = a.CallTool(ctx, &sdk.CallToolParams{Name: "query", Arguments: json.RawMessage(endless)})

@@ -136,7 +136,7 @@ func testLargeLedger(t *testing.T, f *fleet) {
 		planLarge(t, f, v.dir, planned, traces/planned)
 		planLarge(t, f, v.dir, planned, 1)
 	}
-	if large > time.Minute || large > 4*small+4*reading {
+	if large > 4*small+4*reading {
 		t.Error("a commit into a large ledger takes too long")
 	}
 }

@@ -62,12 +62,13 @@ func TestCuts(t *testing.T) {
 
 var mutations = flag.Int("mutations", 800, "how many damaged traces to read")
 
-// TestMutations reads traces with damaged metadata or streams.
+// TestMutations reads traces with damaged metadata or streams. None takes as long as all the others.
 func TestMutations(t *testing.T) {
 	metadata, stream := unpacked(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	kernel := kernelTrace(true)
 	read := 0
+	var all, slowest time.Duration
 	for i := range *mutations {
 		files := [][2]string{{"metadata", metadata}, {"c0_0", stream}}
 		if i%4 < 2 {
@@ -76,10 +77,12 @@ func TestMutations(t *testing.T) {
 		files[i%2][1] = damage(random, files[i%2][1])
 		begun := time.Now()
 		tables, _ := ingesttest.MayFail(t, folder(t, files...))
-		if took := time.Since(begun); took > 10*time.Second {
-			t.Fatalf("trace %d took %v", i, took)
-		}
+		took := time.Since(begun)
+		all, slowest = all+took, max(slowest, took)
 		read += len(tables.Rows("slice", "id"))
+	}
+	if slowest > all/2 {
+		t.Errorf("one of %d traces took %v, the others %v", *mutations, slowest, all-slowest)
 	}
 	t.Logf("%d slices", read)
 }
@@ -103,7 +106,7 @@ func damage(random *rand.Rand, text string) string {
 	return string(data)
 }
 
-// TestAttacks checks that sizes in a trace do not decide how much memory and time it takes.
+// TestAttacks checks that sizes in a trace do not decide how much memory and time it takes: some of these would not end.
 func TestAttacks(t *testing.T) {
 	const begin = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };\n typealias integer { size = 8; } := u8; struct none { };\n"
 	fields := func(text string) string { return begin + "event { name = e; fields := struct { " + text + " }; };" }
@@ -135,13 +138,9 @@ func TestAttacks(t *testing.T) {
 		"quotes without an end":       {begin + `event { name = "e`, long, "within quotes"},
 		"a trace of another magic":    {"/* CTF 1.8 */ trace { byte_order = le; packet.header := struct { integer { size = 32; } magic; }; }; event { fields := struct { }; };", long, "no trace events"},
 	} {
-		begun := time.Now()
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "t", Reader: strings.NewReader(string(folder(t, [2]string{"metadata", test.metadata}, [2]string{"s", test.stream})))})
 		if !format.BadInput(err) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: error %v", name, err)
-		}
-		if took := time.Since(begun); took > 5*time.Second {
-			t.Errorf("%s took %v", name, took)
 		}
 	}
 }

@@ -60,11 +60,8 @@ func TestOtherApplication(t *testing.T) {
 
 var damaged = flag.Int("damaged", 100, "how many damaged forms of each database to read")
 
-// longest is far more than it takes to read a database of the tests.
-const longest = 30 * time.Second
-
 // TestDamage reads databases that are cut off or have random damage: those of the cases, and the exports in the folder nsys of
-// FORMAT_SAMPLES.
+// FORMAT_SAMPLES. No damaged form takes as long as all the others.
 func TestDamage(t *testing.T) {
 	databases := map[string][]byte{}
 	for _, path := range []string{"nsys/cuda", "rocpd/hip"} {
@@ -82,15 +79,18 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	for path, whole := range databases {
-		random, refused, slowest := rand.New(rand.NewPCG(1, 2)), 0, time.Duration(0)
-		for i := range *damaged {
+		random, refused := rand.New(rand.NewPCG(1, 2)), 0
+		var all, slowest time.Duration
+		for range *damaged {
 			start := time.Now()
 			if _, failed := ingesttest.MayFail(t, damage(random, whole)); failed {
 				refused++
 			}
-			if slowest = max(slowest, time.Since(start)); slowest > longest {
-				t.Fatalf("%s: number %d took %v", path, i, slowest)
-			}
+			took := time.Since(start)
+			all, slowest = all+took, max(slowest, took)
+		}
+		if slowest > all/2 {
+			t.Errorf("%s: one of %d took %v, the others %v", path, *damaged, slowest, all-slowest)
 		}
 		t.Logf("%s: %d of %d refused, %v at most", path, refused, *damaged, slowest.Round(time.Millisecond))
 	}

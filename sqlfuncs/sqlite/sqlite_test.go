@@ -201,7 +201,6 @@ func TestDuring(t *testing.T) {
 	db := open(t)
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	begun := time.Now()
 	err := db.During(ctx, func() error {
 		for { // an interruption between two statements is not lost
 			if _, err := rows(t, db, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT max(i) FROM n"); err != nil {
@@ -209,8 +208,8 @@ func TestDuring(t *testing.T) {
 			}
 		}
 	})
-	if err != context.DeadlineExceeded || time.Since(begun) > 10*time.Second {
-		t.Errorf("it ended with %v after %v", err, time.Since(begun))
+	if err != context.DeadlineExceeded {
+		t.Errorf("it ended with %v", err)
 	}
 	if got, err := rows(t, db, "SELECT 1"); err != nil || len(got) != 1 {
 		t.Errorf("afterwards %q, %v", got, err)

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"iter"
+	"slices"
 	"sort"
 )
 
@@ -67,6 +68,7 @@ func (x *intersector) overlaps(start, end uint64) iter.Seq[interval] {
 // intervalTree is a centered interval tree: a node has the intervals that contain its center, in the order of their starts.
 type intervalTree struct {
 	nodes []intervalNode
+	list  []interval // those of the nodes
 	root  int
 	stack []int
 }
@@ -78,29 +80,30 @@ type intervalNode struct {
 }
 
 func newIntervalTree(intervals []interval) *intervalTree {
-	t := &intervalTree{}
-	t.root = t.add(intervals)
+	t := &intervalTree{list: make([]interval, 0, len(intervals))}
+	t.root = t.add(slices.Clone(intervals))
 	return t
 }
 
-// add adds a node for intervals, and those below it.
+// add adds a node for intervals, which it moves, and those below it.
 func (t *intervalTree) add(intervals []interval) int {
 	middle := intervals[len(intervals)/2]
 	n := intervalNode{center: (middle.start + middle.end) / 2, left: -1, right: -1}
-	var left []interval
-	for i, v := range intervals {
-		if v.start > n.center {
-			n.right = t.add(intervals[i:])
-			break
-		}
-		if v.end < n.center {
-			left = append(left, v)
+	first, left, right := len(t.list), 0, 0
+	for ; right < len(intervals) && intervals[right].start <= n.center; right++ {
+		if v := intervals[right]; v.end < n.center {
+			intervals[left] = v
+			left++
 		} else {
-			n.intervals = append(n.intervals, v)
+			t.list = append(t.list, v)
 		}
 	}
-	if left != nil {
-		n.left = t.add(left)
+	n.intervals = t.list[first:]
+	if right < len(intervals) {
+		n.right = t.add(intervals[right:])
+	}
+	if left > 0 {
+		n.left = t.add(intervals[:left])
 	}
 	t.nodes = append(t.nodes, n)
 	return len(t.nodes) - 1

@@ -604,6 +604,7 @@ static callback quick(const char *name, int args) {
 typedef struct {
 	uint64_t handle;
 	cell *rows; // each of argc cells
+	sqlite3_value **texts; // copies of the texts in the rows, one for each argument
 	int32_t n, argc;
 } group;
 
@@ -631,25 +632,55 @@ static int pass(sqlite3_context *ctx, group *g) {
 	return 0;
 }
 
-// call_gather is call_step that keeps rows of integers and NULL, so that Go is called once for many. The first row of a group is
-// not kept, as there may be many groups of one row.
+// keep_text makes the text kept for an argument the one of this row, and says whether it could. Go sees the rows with another first.
+static int keep_text(sqlite3_context *ctx, group *g, int i, sqlite3_value *v) {
+	cell kept, c;
+	pack(&c, v);
+	if (g->texts[i]) {
+		pack(&kept, g->texts[i]);
+		if (c.n == kept.n && !memcmp((void *)c.bits, (void *)kept.bits, c.n)) return 1;
+	}
+	if (!pass(ctx, g)) return 0;
+	sqlite3_value_free(g->texts[i]);
+	g->texts[i] = sqlite3_value_dup(v);
+	if (!g->texts[i]) sqlite3_result_error_nomem(ctx);
+	return g->texts[i] != NULL;
+}
+
+// gather makes room for rows of a group, and says whether there is some. The first row of a group is not kept, as there may be many
+// groups of one row.
+static int gather(group *g, int argc) {
+	if (!g->handle || g->rows) return g->rows != NULL;
+	g->rows = sqlite3_malloc64(argc * (GATHERED * sizeof(cell) + sizeof *g->texts));
+	if (!g->rows) return 0;
+	g->argc = argc;
+	g->texts = (sqlite3_value **)(g->rows + GATHERED * argc);
+	memset(g->texts, 0, argc * sizeof *g->texts);
+	return 1;
+}
+
+// call_gather is call_step that keeps rows, so that Go is called once for many. Texts have to be the same in all of them, such as the
+// name of a column.
 static void call_gather(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	group *g = group_of(ctx);
 	if (!g) return;
-	if (g->handle && !g->rows) g->rows = sqlite3_malloc64(GATHERED * argc * sizeof(cell));
-	if (!g->rows) {
+	if (!gather(g, argc)) {
 		call_step(ctx, argc, argv);
 		return;
 	}
-	cell *row = g->rows + g->n * argc;
-	g->argc = argc;
 	for (int i = 0; i < argc; i++) {
-		pack(&row[i], argv[i]);
-		if (row[i].type != INTEGER && row[i].type != NULL_) {
+		int type = sqlite3_value_type(argv[i]);
+		if (type == BLOB) {
 			if (pass(ctx, g)) call_step(ctx, argc, argv);
 			return;
 		}
+		if (type == TEXT && !keep_text(ctx, g, i, argv[i])) return;
+	}
+	cell *row = g->rows + g->n * argc;
+	for (int i = 0; i < argc; i++) {
+		pack(&row[i], argv[i]);
 		row[i].value = 0;
+		if (row[i].type == TEXT) pack(&row[i], g->texts[i]);
 	}
 	if (++g->n == GATHERED) pass(ctx, g);
 }
@@ -677,6 +708,7 @@ static void call_final(sqlite3_context *ctx) {
 	cell result = {NULL_};
 	int complete = pass(ctx, g);
 	goFinal((uintptr_t)sqlite3_user_data(ctx), g->handle, &result);
+	for (int i = 0; g->rows && i < g->argc; i++) sqlite3_value_free(g->texts[i]);
 	sqlite3_free(g->rows);
 	memset(g, 0, sizeof *g);
 	if (complete) {
@@ -826,16 +858,16 @@ static int below(const cursor *c, int64_t place, int64_t x, int above) {
 	return v < x || (above && v == x);
 }
 
-// bound returns the place of the first row whose value is not below x, or that is above x. It looks first where the last
-// search ended, because joins often search for one value after the other.
+// bound returns the place of the first row whose value is not below x or, if above is set, not above it. It looks in growing steps
+// from where the last search ended, because joins often search for one value after the other.
 static int64_t bound(const cursor *c, int64_t x, int above) {
-	int64_t from = 0, to = c->rows, near = c->near;
+	int64_t from = 0, to = c->rows, near = c->near, step = 1;
 	if (near < to && below(c, near, x, above)) {
-		from = near + 1;
-		if (from == to || !below(c, from, x, above)) return from;
+		for (from = near + 1; step <= to - from && below(c, from + step - 1, x, above); step *= 2) from += step;
+		if (step <= to - from) to = from + step - 1;
 	} else if (near <= to) {
-		to = near;
-		if (to == 0 || below(c, to - 1, x, above)) return to;
+		for (to = near; step <= to && !below(c, to - step, x, above); step *= 2) to -= step;
+		if (step <= to) from = to - step + 1;
 	}
 	while (from < to) {
 		int64_t middle = from + (to - from) / 2;
@@ -855,13 +887,21 @@ static int64_t place(const cursor *c, int64_t x, int above) {
 	return row >= (uint64_t)c->rows ? c->rows : (int64_t)row + above;
 }
 
+// first returns the place of the first row with a value. In the args of a trace, that is the value itself.
+static int64_t first(const cursor *c, int64_t x) {
+	if (c->search.kind == COLUMN_SEQUENCE) return place(c, x, 0);
+	if (x >= 0 && x < c->rows && value_at(c, x) == x && (x == 0 || value_at(c, x - 1) < x)) return x;
+	return bound(c, x, 0);
+}
+
 // search goes to the rows that compare with a value.
 static void search(cursor *c, int64_t x) {
 	int64_t (*find)(const cursor *, int64_t, int) = c->search.kind == COLUMN_SEQUENCE ? place : bound;
 	c->list = c->order;
 	c->at = c->more = 0;
 	c->end = c->rows;
-	if (c->op == OP_EQ || c->op == OP_GE || c->op == OP_GT) c->near = c->at = find(c, x, c->op == OP_GT);
+	if (c->op == OP_GE || c->op == OP_GT) c->near = c->at = find(c, x, c->op == OP_GT);
+	if (c->op == OP_EQ) c->near = c->at = first(c, x);
 	if (c->op == OP_EQ || c->op == OP_LE || c->op == OP_LT) c->near = c->end = find(c, x, c->op != OP_LT);
 }
 

@@ -73,6 +73,8 @@ SQLITE const void *sqlite3_value_blob(sqlite3_value *);
 SQLITE int sqlite3_value_bytes(sqlite3_value *);
 SQLITE void *sqlite3_value_pointer(sqlite3_value *, const char *);
 SQLITE unsigned int sqlite3_value_subtype(sqlite3_value *);
+SQLITE sqlite3_value *sqlite3_value_dup(const sqlite3_value *);
+SQLITE void sqlite3_value_free(sqlite3_value *);
 
 SQLITE void *sqlite3_user_data(sqlite3_context *);
 SQLITE void *sqlite3_get_auxdata(sqlite3_context *, int);

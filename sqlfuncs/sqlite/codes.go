@@ -50,7 +50,7 @@ const (
 	TakesJSON     Flags = 0x100000  // it asks for Value.JSON
 	GivesJSON     Flags = 0x1000000 // it calls Context.JSON
 
-	// Gathered lets an aggregate have rows of integers and NULL some at a time. It may not ask for their text, nor take pointers.
+	// Gathered lets an aggregate have rows some at a time. It may not ask for the text of numbers, nor take pointers.
 	Gathered Flags = 1 << 30
 )
 

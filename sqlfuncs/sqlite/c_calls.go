@@ -433,9 +433,10 @@ func (d *DB) defineModule(name string, m *module) int32 {
 type reader struct {
 	openCursor
 	c        *C.cursor // that of the last call
-	columnar Columnar  // or nil
-	texts    scratch   // of columns that Column gives
-	asked    []C.int   // columns without a Vector that SQLite has asked for: each row has them at once
+	next     func() error
+	columnar Columnar // or nil
+	texts    scratch  // of columns that Column gives
+	asked    []C.int  // columns without a Vector that SQLite has asked for: each row has them at once
 	columns  []C.column
 	pins     runtime.Pinner // of vectors
 	of       any            // whose vectors they are
@@ -452,6 +453,7 @@ func goOpen(handle C.uint64_t, c *C.cursor, message **C.char) C.int {
 		return t.db.failed(message, err)
 	}
 	r := &reader{openCursor: openCursor{db: t.db, Cursor: opened}, texts: scratch{db: t.db}, numbers: scratch{db: t.db}}
+	r.next = opened.Next
 	r.columnar, _ = opened.(Columnar)
 	c.handle = C.uint64_t(handles.add(r))
 	return codeOK
@@ -522,7 +524,7 @@ func goNext(c *C.cursor) C.int {
 		c.at--
 		r.goTo()
 	}
-	return r.moved(r.Next)
+	return r.moved(r.next)
 }
 
 // moved calls what changes the row, and tells C where the rows are.
@@ -530,7 +532,7 @@ func (r *reader) moved(move func() error) C.int {
 	r.db.calls++
 	var err error
 	if r.db.calls%deep == 0 {
-		elsewhere(func() { err = move() })
+		err = moveElsewhere(move)
 	} else {
 		err = move()
 	}
@@ -551,6 +553,12 @@ func (r *reader) moved(move func() error) C.int {
 		}
 	}
 	return codeOK
+}
+
+// moveElsewhere is a function so that the error takes no memory where it is not called.
+func moveElsewhere(move func() error) (err error) {
+	elsewhere(func() { err = move() })
+	return err
 }
 
 // copiedRows is how many numbers of rows are copied, which takes less time than pinning them.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // spanCursor walks through the spans of both sides.
@@ -28,9 +27,9 @@ func newSpanCursor(j *spanJoin) *spanCursor {
 
 func (c *spanCursor) Filter(_ int, text string, args []sqlite.Value) error {
 	first, second, _ := strings.Cut(text, "\x01")
-	for i, where := range []string{first, second} {
+	for i, query := range []string{first, second} {
 		q := c.sides[i]
-		if err := q.start(where, args); err != nil {
+		if err := q.start(query, args); err != nil {
 			return err
 		}
 		mixed := c.join.partitioning == onePartitioned && q.side.partition != ""
@@ -183,20 +182,16 @@ func (q *spanQuery) close() {
 	}
 }
 
-// start runs the query with further conditions, whose parameters are the arguments, and goes to the first span or shadow.
-func (q *spanQuery) start(where string, args []sqlite.Value) error {
-	text := q.side.text + where + " ORDER BY "
-	if q.side.partition != "" {
-		text += sqltext.QuoteColumn(q.side.partition) + ", "
-	}
-	text += "ts"
-	if q.stmt == nil || q.text != text {
+// start runs a query, whose parameters are the arguments, and goes to the first span or shadow.
+func (q *spanQuery) start(query string, args []sqlite.Value) error {
+	if q.stmt == nil || q.text != query {
 		q.close()
 		var err error
-		if q.stmt, _, err = q.db.Prepare(text); err != nil {
+		if q.stmt, _, err = q.db.Prepare(query); err != nil {
 			return fmt.Errorf("SPAN_JOIN: %w", err)
 		}
-		q.text = text
+		q.stmt.ReadAhead()
+		q.text = query
 	}
 	q.stmt.Reset()
 	for i := range min(len(args), q.stmt.Parameters()) {

@@ -52,7 +52,8 @@ type spanJoin struct {
 	partitioning partitioning
 	partition    string // name of the column, "" without partitions
 	sides        [2]*spanSide
-	columns      []spanColumn // after ts, dur and the partition
+	first        int          // number of columns ts, dur and the partition
+	columns      []spanColumn // after these
 }
 
 // spanColumn is a column of the join: a column of one side.
@@ -75,7 +76,6 @@ type spanSide struct {
 	ts, dur   int // positions of columns; dur is -1 without
 	key       int // position of the partition's column, -1 without
 	shadows   shadows
-	text      string // of its query, before WHERE
 }
 
 type sideColumn struct{ name, declared string }
@@ -101,7 +101,10 @@ func newSpanJoin(db *sqlite.DB, kind Kind, args []string) (*spanJoin, error) {
 	case a.partition != b.partition:
 		j.partitioning = onePartitioned
 	}
-	j.partition = a.partition + b.partition
+	j.partition, j.first = a.partition+b.partition, 2
+	if j.partition != "" {
+		j.first++
+	}
 	if j.partitioning == bothPartitioned {
 		j.partition = a.partition
 	}
@@ -172,7 +175,6 @@ func (s *spanSide) describe(db *sqlite.DB) error {
 		return err
 	}
 	s.ts, s.dur, s.key = -1, -1, -1
-	var names []string
 	for i := 0; ; i++ {
 		row, err := q.Step()
 		if err != nil {
@@ -198,7 +200,6 @@ func (s *spanSide) describe(db *sqlite.DB) error {
 			s.key = i
 		}
 		s.columns = append(s.columns, c)
-		names = append(names, sqltext.QuoteColumn(c.name))
 	}
 	switch {
 	case len(s.columns) == 0:
@@ -208,8 +209,31 @@ func (s *spanSide) describe(db *sqlite.DB) error {
 	case s.partition != "" && s.key < 0:
 		return fmt.Errorf("table %s has no column %s", s.table, s.partition)
 	}
-	s.text = "SELECT " + strings.Join(names, ", ") + " FROM " + s.table
 	return nil
+}
+
+// query returns the query of a side for the columns of the join that are used, by bit; the last one stands for all that follow.
+func (j *spanJoin) query(side int, where string, used uint64) string {
+	s := j.sides[side]
+	columns := make([]string, len(s.columns))
+	for i := range columns {
+		columns[i] = "NULL"
+	}
+	for i, c := range j.columns {
+		if c.side == side && used>>min(j.first+i, 63)&1 != 0 {
+			columns[c.column] = sqltext.QuoteColumn(s.columns[c.column].name)
+		}
+	}
+	order := "ts"
+	columns[s.ts] = "CAST(ts AS INTEGER)"
+	if s.dur >= 0 {
+		columns[s.dur] = "CAST(dur AS INTEGER)"
+	}
+	if s.key >= 0 {
+		columns[s.key] = sqltext.QuoteColumn(s.partition)
+		order = columns[s.key] + ", ts"
+	}
+	return "SELECT " + strings.Join(columns, ", ") + " FROM " + s.table + where + " ORDER BY " + order
 }
 
 func (j *spanJoin) declaration() string {
@@ -271,7 +295,7 @@ func (j *spanJoin) Best(x *sqlite.Index) error {
 	if j.sorted(x.Orders) {
 		x.Ordered()
 	}
-	x.Plan(0, texts[0].String()+"\x01"+texts[1].String())
+	x.Plan(0, j.query(0, texts[0].String(), x.Used)+"\x01"+j.query(1, texts[1].String(), x.Used))
 	return nil
 }
 
@@ -313,9 +337,5 @@ func (j *spanJoin) columnOf(side, column int) string {
 
 // column returns the column of a side that is a column of the join, other than ts, dur and the partition.
 func (j *spanJoin) column(column int) spanColumn {
-	first := 2
-	if j.partition != "" {
-		first = 3
-	}
-	return j.columns[column-first]
+	return j.columns[column-j.first]
 }

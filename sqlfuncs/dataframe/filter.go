@@ -275,6 +275,10 @@ func scan[T int32 | int64 | float64 | uint32](s *selection, x []T, nulls []uint6
 	}
 	switch op {
 	case sqlite.EQ:
+		if s.list {
+			s.rows = equal(s.rows, x, than)
+			return
+		}
 		s.keep(func(row int) bool { return x[row] == than })
 	case sqlite.NE:
 		s.keep(func(row int) bool { return x[row] != than })
@@ -287,6 +291,18 @@ func scan[T int32 | int64 | float64 | uint32](s *selection, x []T, nulls []uint6
 	default:
 		s.keep(func(row int) bool { return x[row] >= than })
 	}
+}
+
+// equal returns the rows that have a number, in the place of the list.
+func equal[T int32 | int64 | float64 | uint32](rows []uint32, x []T, than T) []uint32 {
+	n := 0
+	for _, row := range rows {
+		rows[n] = row
+		if x[row] == than {
+			n++
+		}
+	}
+	return rows[:n]
 }
 
 // narrow keeps the rows of a sorted column by binary search.
@@ -345,7 +361,7 @@ func (v *values) filterEqual(pool *Pool, s *selection, x operand) {
 		}
 	}
 	order := v.ordered()
-	if order == nil && v.rows > 64 && s.len() > v.rows/4 && v.equal.Add(1) > patience {
+	if order == nil && (v.rows > 64 || v.kind == Text) && s.len() > v.rows/4 && v.equal.Add(1) > patience {
 		order = v.arrange()
 	}
 	if order != nil && s.len() > 16 {
@@ -382,6 +398,21 @@ func (v *values) arrange() []uint32 {
 	sortRows(order, sortKey{values: v})
 	v.order.Store(&order)
 	return order
+}
+
+// textSlots returns the hash table for searches of texts, nil without an order.
+func (v *values) textSlots(of *sqlite.Vector) []uint32 {
+	order := v.ordered()
+	if order == nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.slots.Load() == nil {
+		slots := sqlite.TextSlots(of, order)
+		v.slots.Store(&slots)
+	}
+	return *v.slots.Load()
 }
 
 // equalRows returns the rows that equal an operand, in order, by the column's order.

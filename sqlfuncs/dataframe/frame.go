@@ -244,7 +244,8 @@ type values struct {
 	equal  atomic.Int32 // lookups so far that read the whole column
 	mu     sync.Mutex   // held while one of those that follow is made
 	order  atomic.Pointer[[]uint32]
-	ranks  atomic.Pointer[ranks] // of all texts, once a query has sorted most of them
+	slots  atomic.Pointer[[]uint32] // of texts in the order
+	ranks  atomic.Pointer[ranks]    // of all texts, once a query has sorted most of them
 }
 
 // ordered returns the order of the rows for lookups, nil if there is none so far.

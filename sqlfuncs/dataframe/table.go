@@ -464,6 +464,9 @@ func (c *cursor) search() *sqlite.Search {
 			if s.Vector = r.Vector(); !r.v.sorted {
 				s.Order = r.v.ordered()
 			}
+		case i == 0 && r.v.kind == Text && f.op == sqlite.EQ && r.v.ordered() != nil:
+			s.Vector, s.Order = r.Vector(), r.v.ordered()
+			s.Slots = r.v.textSlots(s.Vector)
 		default:
 			return nil
 		}

@@ -46,3 +46,21 @@ func TestLookups(t *testing.T) {
 		}
 	}
 }
+
+// TestTextLookups joins tables by texts, of which some are equal, empty, in one table only, or NULL.
+func TestTextLookups(t *testing.T) {
+	const setup = `CREATE PERFETTO TABLE a AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
+		SELECT i AS id, CASE i % 50 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'n' || (i * 7 % 300) END AS name, i % 3 AS part FROM n;
+		CREATE PERFETTO TABLE b AS SELECT id, name, part FROM a WHERE id < 40 OR id % 97 = 0;`
+	for _, test := range []string{"%sa.name = %[1]sb.name", "%sa.name = %[1]sb.name AND a.part < b.part", "%sa.name = %[1]sb.name AND %[1]sa.id = %[1]sb.id",
+		"%sa.name = %[1]ssubstr(b.name, 1, 3)", "%sa.name = %[1]s(b.name || x'00')", "%sa.name = %[1]sb.id"} {
+		ask := func(plus string) string {
+			return "SELECT count(*), sum(a.id * 10000 + b.id) FROM b JOIN a ON " + fmt.Sprintf(test, plus) + ";"
+		}
+		got, err := rows(t, setup+ask("")+ask("")+ask(""))
+		want, wantErr := rows(t, setup+ask("+"))
+		if err != nil || wantErr != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %s, %v, not %s, %v", test, got, err, want, wantErr)
+		}
+	}
+}

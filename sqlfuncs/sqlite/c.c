@@ -466,17 +466,24 @@ static void call_glob(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	call_scalar(ctx, argc, argv);
 }
 
+static const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3; // of FNV-1a
+
+// hash_bytes continues a hash.
+static uint64_t hash_bytes(uint64_t h, const void *p, int n) {
+	for (const unsigned char *at = p, *end = at + n; at < end; at++) h = (h ^ *at) * prime;
+	return h;
+}
+
 // call_hash is FNV-1a of integers and texts, of which flame graphs ask for each row. Go's has the error for others.
 static void call_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
-	const uint64_t prime = 0x100000001b3;
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = basis;
 	for (int i = 0; i < argc; i++) {
 		cell c;
 		pack(&c, argv[i]);
 		if (c.type == INTEGER) {
 			for (int at = 0; at < 64; at += 8) h = (h ^ ((uint64_t)c.bits >> at & 0xff)) * prime;
 		} else if (c.type == TEXT && c.bits) {
-			for (const unsigned char *p = (const unsigned char *)c.bits, *end = p + c.n; p < end; p++) h = (h ^ *p) * prime;
+			h = hash_bytes(h, (void *)c.bits, c.n);
 		} else {
 			call_scalar(ctx, argc, argv);
 			return;
@@ -561,6 +568,7 @@ static int64_t known_row(lookup *l, uint32_t x) {
 // call_lookup asks Go for what is known about a text when it sees for the second time that it is a constant.
 static void call_lookup(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	static char seen;
+	if (sqlite3_value_type(argv[0]) == NULL_) return;
 	if (sqlite3_value_type(argv[0]) != INTEGER || sqlite3_value_type(argv[1]) != TEXT) {
 		call_scalar(ctx, argc, argv);
 		return;
@@ -849,7 +857,13 @@ static int open_cursor(cursor *c, int number, const char *plan) {
 // value_at is a value in the order of the search.
 static int64_t value_at(const cursor *c, int64_t place) {
 	int64_t row = c->order ? ((const uint32_t *)c->order)[place] : place;
-	return c->search.kind == COLUMN_INT32 ? ((const int32_t *)c->search.data)[row] : ((const int64_t *)c->search.data)[row];
+	switch (c->search.kind) {
+	case COLUMN_INT32:
+		return ((const int32_t *)c->search.data)[row];
+	case COLUMN_TEXT:
+		return ((const uint32_t *)c->search.data)[row];
+	}
+	return ((const int64_t *)c->search.data)[row];
 }
 
 // below says whether the value at a place is below x or, if above is set, not above it.
@@ -905,6 +919,28 @@ static void search(cursor *c, int64_t x) {
 	if (c->op == OP_EQ || c->op == OP_LE || c->op == OP_LT) c->near = c->end = find(c, x, c->op != OP_LT);
 }
 
+// is_text says whether a row has a text.
+static int is_text(const column *c, int64_t row, const char *p, int n) {
+	const text *of = text_at(c, row);
+	return of->n == n && !memcmp(of->p, p, n);
+}
+
+// search_text goes to the rows that have a text.
+static void search_text(cursor *c, const char *p, int n) {
+	const uint32_t *slots = (const uint32_t *)c->slots;
+	c->list = c->order;
+	c->at = c->end = c->more = 0;
+	for (uint64_t i = hash_bytes(basis, p, n);; i++) {
+		uint32_t slot = slots[i & c->mask];
+		if (!slot) return;
+		if (is_text(&c->search, ((const uint32_t *)c->order)[slot - 1], p, n)) {
+			c->near = c->at = slot - 1;
+			c->end = bound(c, value_at(c, c->at), 1);
+			return;
+		}
+	}
+}
+
 // An operand is what a test compares with.
 typedef struct {
 	int64_t x;
@@ -928,12 +964,6 @@ static int read_operand(operand *to, const test *t, sqlite3_value *v) {
 	}
 	to->x = sqlite3_value_int64(v);
 	return 1;
-}
-
-// is_text says whether a row has a text.
-static int is_text(const column *c, int64_t row, const char *p, int n) {
-	const text *of = text_at(c, row);
-	return of->n == n && !memcmp(of->p, p, n);
 }
 
 // listed says whether the value of a row is one of a list.
@@ -976,7 +1006,7 @@ static int passes(const test *t, int64_t row, const operand *with) {
 
 enum { MOST_TESTED = 1024, MOST_LISTED = 16 }; // rows, of which Go may read fewer; that are looked for in a list, which Go makes a table
 
-// searched carries out a plan that searches for integers, and says whether it could.
+// searched carries out a plan that searches, and says whether it could.
 static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	const test *tests = (const test *)c->tests;
 	operand with[FEW];
@@ -994,9 +1024,15 @@ static int searched(cursor *c, int argc, sqlite3_value **argv) {
 			c->at = c->end = c->more = 0;
 			return 1;
 		}
-		if (i ? !read_operand(&with[i], &tests[i - 1], argv[i]) : sqlite3_value_type(argv[0]) != INTEGER) return 0;
+		if (i ? !read_operand(&with[i], &tests[i - 1], argv[i]) : sqlite3_value_type(argv[0]) != (c->slots ? TEXT : INTEGER)) return 0;
 	}
-	search(c, sqlite3_value_int64(argv[0]));
+	if (c->slots) {
+		const char *p = (const char *)sqlite3_value_text(argv[0]);
+		if (!p) return 0;
+		search_text(c, p, sqlite3_value_bytes(argv[0]));
+	} else {
+		search(c, sqlite3_value_int64(argv[0]));
+	}
 	if (argc == 1 && c->end - c->at > most) c->end = c->at + most;
 	if (c->at >= c->end || argc == 1) return 1;
 	if (c->end - c->at > tested) return 0;

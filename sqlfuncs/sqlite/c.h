@@ -167,11 +167,13 @@ typedef struct cursor {
 	int64_t row;       // counts rows
 	uint64_t columns;  // address of an array
 	int64_t known;     // number of columns in it
-	const char *plan;  // that searches for integers, or NULL
+	const char *plan;  // that searches, or NULL
 	column search;     // where
 	int64_t op;        // how
 	uint64_t order;    // address of the numbers of rows by value, or 0 if the values ascend
-	int64_t rows;      // number of these
+	uint64_t slots;    // address of a hash table of places in the order + 1, to search for a text, or 0
+	uint64_t mask;     // of its slots
+	int64_t rows;      // number of rows by value
 	int64_t near;      // where the last search ended
 	uint64_t tests;    // address of an array, for the other arguments
 	int64_t tested;    // number of tests

@@ -500,6 +500,7 @@ func (r *reader) showSearch() {
 	s, c := r.search, r.c
 	describe(&r.pins, &c.search, s.Vector)
 	c.op, c.rows, c.order, c.limited = C.int64_t(s.Op), C.int64_t(s.Rows), 0, 0
+	c.slots, c.mask = pinned(&r.pins, s.Slots), C.uint64_t(len(s.Slots)-1)
 	if s.Limited {
 		c.limited = 1
 	}

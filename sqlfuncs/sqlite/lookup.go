@@ -8,8 +8,8 @@ type Found struct {
 	Vectors  [3]*Vector
 }
 
-// Lookup defines a function of an integer, of which 32 bits count, and a text. Where SQLite can read Found without a call of Go, and
-// the text is a constant, find is called once for it. It may return nil. Other calls are those of f.
+// Lookup defines a function of an integer, of which 32 bits count, and a text; that of NULL is NULL. Where SQLite can read Found
+// without a call of Go, and the text is a constant, find is called once for it. It may return nil. Other calls are those of f.
 func (d *DB) Lookup(name string, find func(text string) (*Found, error), f Scalar) error {
 	return d.add(name, 2, &callable{db: d, scalar: f, flags: Deterministic, find: find})
 }

@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"errors"
+	"hash/fnv"
+	"io"
 	"math"
+	"math/bits"
 	"strings"
 	"unsafe"
 )
@@ -71,16 +74,42 @@ type Rows struct {
 	Search *Search
 }
 
-// Search says that the rows are those where integers compare with the first argument of Filter, and pass tests with the others. The
-// same plan with other arguments can be carried out without a call.
+// Search says that the rows are those where integers or texts compare with the first argument of Filter, and pass tests with the
+// others. The same plan with other arguments can be carried out without a call.
 type Search struct {
 	Vector *Vector
 	Op     Op // EQ, LT, LE, GT or GE
 	Rows   int
 	Order  []uint32 // for EQ: the rows whose integers ascend, equal ones by row; nil if all do
+	Slots  []uint32 // for texts: TextSlots
 	Tests  []Test
 
 	Limited bool // one more argument, the last, is the most rows
+}
+
+// TextSlots returns a hash table by which C finds texts in a column, whose order is that of their numbers: the place + 1 of the first
+// row of each, from the slot of its hash on.
+func TextSlots(v *Vector, order []uint32) []uint32 {
+	distinct := 0
+	each := func(f func(place int)) {
+		for i, row := range order {
+			if i == 0 || v.IDs[row] != v.IDs[order[i-1]] {
+				f(i)
+			}
+		}
+	}
+	each(func(int) { distinct++ })
+	slots := make([]uint32, 2<<bits.Len(uint(distinct)))
+	each(func(place int) {
+		h := fnv.New64a()
+		_, _ = io.WriteString(h, v.Texts.At(v.IDs[order[place]]).String())
+		i := int(h.Sum64()) & (len(slots) - 1)
+		for slots[i] != 0 {
+			i = (i + 1) & (len(slots) - 1)
+		}
+		slots[i] = uint32(place) + 1
+	})
+	return slots
 }
 
 // Test compares a value with an argument: integers by EQ, NE, In, LT, LE, GT or GE, texts by EQ, NE or In, and all by IsNull or

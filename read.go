@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/model"
@@ -25,9 +27,38 @@ func Read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 	return read(ctx, name, r, sink, o, new(counters))
 }
 
-// ReadFile reads the trace in a file as Read does. Errors name its path, the tables its name.
+// ReadFile reads the trace in a file, or StandardInput, as Read does. Errors name its path, the tables its name.
 func ReadFile(ctx context.Context, path string, sink table.Sink, o Options) (*Facts, error) {
-	return readFile(ctx, path, sink, o, new(counters))
+	now := new(counters)
+	if o.Progress != nil {
+		defer o.tell(now, path)()
+	}
+	return readFile(ctx, path, sink, o, now)
+}
+
+// tell tells Progress of a trace until the returned function has been called.
+func (o *Options) tell(now *counters, path string) (stop func()) {
+	begun, done := time.Now(), make(chan struct{})
+	source, _ := SourceOf(path)
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.NewTicker(progressInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				p := Progress{Total: source.Bytes, Of: 1, Elapsed: time.Since(begun)}
+				p.add(now)
+				o.Progress(p)
+			}
+		}
+	})
+	return func() {
+		close(done)
+		telling.Wait()
+	}
 }
 
 // counters count what was done for a trace. They are safe for concurrent use.
@@ -37,7 +68,18 @@ type counters struct {
 	rows   atomic.Int64 // rows made
 }
 
+// add adds what was done for a trace.
+func (p *Progress) add(of *counters) {
+	p.Read += of.taken.Load()
+	p.Rows += of.rows.Load()
+	p.Staged += of.sorted.Staged.Load()
+	p.Delivered += of.sorted.Delivered.Load()
+}
+
 func readFile(ctx context.Context, path string, sink table.Sink, o Options, now *counters) (*Facts, error) {
+	if path == StandardInput {
+		return read(ctx, stdinName, o.Stdin, sink, o, now)
+	}
 	file, err := openTrace(path)
 	if err != nil {
 		return nil, err

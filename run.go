@@ -179,10 +179,7 @@ func (r *run) progress() Progress {
 	defer r.mu.Unlock()
 	p := Progress{Done: r.done, Elapsed: time.Since(r.begun)}
 	for _, of := range r.reading {
-		p.Read += of.taken.Load()
-		p.Rows += of.rows.Load()
-		p.Staged += of.sorted.Staged.Load()
-		p.Delivered += of.sorted.Delivered.Load()
+		p.add(of)
 	}
 	return p
 }
@@ -307,10 +304,7 @@ func (r *run) read(ctx context.Context, path string, sink table.Sink) (*Facts, e
 func (r *run) readInput(ctx context.Context, path string, sink table.Sink, now *counters) (*Facts, error) {
 	o := r.options
 	o.Log = o.log().With("trace", path)
-	switch path {
-	case StandardInput:
-		return read(ctx, stdinName, o.Stdin, sink, o, now)
-	case mergedTraces:
+	if path == mergedTraces {
 		return read(ctx, MergedName, r.merged.Reader(), sink, o, now)
 	}
 	return readFile(ctx, path, sink, o, now)

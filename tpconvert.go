@@ -41,31 +41,31 @@ const DefaultMemory = 128 << 20
 type Options struct {
 	// Reading
 
-	Memory              int64        // for sorting, for all traces together, in bytes; events beyond it go to temporary files; 0 means DefaultMemory
-	RowGroupRows        int          // rows of a chunk, which is a Parquet row group or an Arrow batch; 0 means 100,000
-	CropTrackEvents     bool         // leave out track events before the trace's range of interest
-	Symbols             []string     // folders with binaries that traces refer to, for unwinding stacks and naming functions; the folder of a trace and perf's cache of binaries are searched, too
-	AnalyzeProtoContent bool         // add up the sizes of fields in Perfetto traces, in the table experimental_proto_content
-	Version             string       // of the converter, for the dataset; "" means this module's
-	Log                 *slog.Logger // what happens, with the attribute "trace" for the path of a trace; nil means nowhere
+	Memory              int64          // for sorting, for all traces together, in bytes; events beyond it go to temporary files; 0 means DefaultMemory
+	RowGroupRows        int            // rows of a chunk, which is a Parquet row group or an Arrow batch; 0 means 100,000
+	CropTrackEvents     bool           // leave out track events before the trace's range of interest
+	Symbols             []string       // folders with binaries that traces refer to, for unwinding stacks and naming functions; the folder of a trace and perf's cache of binaries are searched, too
+	AnalyzeProtoContent bool           // add up the sizes of fields in Perfetto traces, in the table experimental_proto_content
+	Version             string         // of the converter, for the dataset; "" means this module's
+	Stdin               io.Reader      // the input StandardInput
+	Log                 *slog.Logger   // what happens, with the attribute "trace" for the path of a trace; nil means nowhere
+	Progress            func(Progress) // is told of the progress of Convert and ReadFile, 5 times a second
 
 	// Writing
 
-	Stdin       io.Reader      // the input StandardInput
-	Format      string         // Parquet (also "") or Arrow, which is for one trace only
-	Compression string         // zstd[:level] (also ""), gzip[:level], snappy or none
-	Range       Range          // the part of each trace to write
-	Tables      []string       // tables to write; nil means all with rows, and the core tables
-	EmptyTables bool           // also write tables without rows
-	TraceID     string         // of the only trace; "" means t_ and 16 hexadecimal digits of its SHA-256
-	Jobs        int            // traces to convert, and files to encode, at once; 0 means GOMAXPROCS
-	MaxMemory   int64          // of the process, in bytes; traces are postponed above it, and one that needs more on its own fails with ErrMemory; 0 means no limit
-	Append      bool           // add to a dataset of many traces, even a single trace
-	Force       bool           // replace the dataset, or the traces in a dataset of many
-	Merge       *Merge         // makes one trace of all inputs, unless it is nil
-	Strict      bool           // fail with ErrDataLost if data was lost or damaged; the dataset is still written
-	Temporary   bool           // the files need not reach the disk, because the dataset ends with the process
-	Progress    func(Progress) // is told of the progress, 5 times a second
+	Format      string   // Parquet (also "") or Arrow, which is for one trace only
+	Compression string   // zstd[:level] (also ""), gzip[:level], snappy or none
+	Range       Range    // the part of each trace to write
+	Tables      []string // tables to write; nil means all with rows, and the core tables
+	EmptyTables bool     // also write tables without rows
+	TraceID     string   // of the only trace; "" means t_ and 16 hexadecimal digits of its SHA-256
+	Jobs        int      // traces to convert, and files to encode, at once; 0 means GOMAXPROCS
+	MaxMemory   int64    // of the process, in bytes; traces are postponed above it, and one that needs more on its own fails with ErrMemory; 0 means no limit
+	Append      bool     // add to a dataset of many traces, even a single trace
+	Force       bool     // replace the dataset, or the traces in a dataset of many
+	Merge       *Merge   // makes one trace of all inputs, unless it is nil
+	Strict      bool     // fail with ErrDataLost if data was lost or damaged; the dataset is still written
+	Temporary   bool     // the files need not reach the disk, because the dataset ends with the process
 
 	cut *format.Cut // copies a part of a trace instead of making rows
 }

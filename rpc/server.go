@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
@@ -39,8 +40,8 @@ type Options struct {
 	UI       fs.FS    // the files of Perfetto's UI, nil if there are none
 	Packages *Packages
 	Metrics  Metrics // of version 1, nil if there are none
-	// Convert converts the trace in a file to a dataset.
-	Convert func(ctx context.Context, trace, out string) error
+	// Read reads the trace in a file.
+	Read    func(ctx context.Context, trace string) (*table.Kept, error)
 	Without []string      // tables left without rows in traces that clients send
 	Memory  int64         // bytes that a session may take besides the trace; 0 for session.DefaultMemory
 	Pool    *sqlite.Pool  // of the memory of all sessions; nil for no limit
@@ -225,11 +226,11 @@ func (s *Server) load(ctx context.Context) error {
 	if info.Size() == 0 { // an empty trace, as for Trace Processor
 		return errors.Join(os.Remove(path), s.session.OpenEmpty(ctx))
 	}
-	folder := filepath.Join(s.session.Scratch, "out")
-	if err := errors.Join(s.options.Convert(ctx, path, folder), os.Remove(path)); err != nil {
+	rows, err := s.options.Read(ctx, path)
+	if err = errors.Join(err, os.Remove(path)); err != nil {
 		return err
 	}
-	return s.session.OpenUnlinked(folder, s.options.Without...)
+	return s.session.OpenKept(rows, s.options.Without...)
 }
 
 // ready returns an error unless there is a trace, which may have no rows.

@@ -133,7 +133,7 @@ func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definitio
 		}
 		if traces != nil {
 			err = s.OpenTrace(ctx, traces, id)
-		} else if err = (inputs.Opener{}).Open(ctx, s, input, perfetto); errors.Is(err, session.ErrManyTraces) { // a DuckDB file
+		} else if _, err = (inputs.Opener{}).Open(ctx, s, input, perfetto); errors.Is(err, session.ErrManyTraces) { // a DuckDB file
 			err = fmt.Errorf("%s has many traces: give the dataset that it was made from", input)
 		}
 		if err != nil {

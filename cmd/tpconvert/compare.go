@@ -193,7 +193,7 @@ func measureTrace(ctx context.Context, trace inputs.Opener, stdlib string, t com
 	if t.ID != "" {
 		err = t.Open(ctx, s)
 	} else {
-		err = trace.Open(ctx, s, t.Path, true)
+		_, err = trace.Open(ctx, s, t.Path, true)
 	}
 	if err != nil {
 		return nil, err

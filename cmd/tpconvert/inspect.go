@@ -90,37 +90,15 @@ For a dataset, show its traces, the rows of each table and what was not imported
 // inspectTrace reads the trace in a file, or in the standard input, without writing anything.
 func inspectTrace(ctx context.Context, path string, o api.Options) (*api.Facts, error) {
 	o.Log = o.Log.With("trace", path)
-	return interruptible(ctx, func() (*api.Facts, error) {
-		if path == api.StandardInput {
-			return api.Read(ctx, "stdin", o.Stdin, nil, o)
-		}
-		return api.ReadFile(ctx, path, nil, o)
-	})
+	return inputs.Interruptible(ctx, func() (*api.Facts, error) { return api.ReadFile(ctx, path, nil, o) })
 }
 
 // inspectBundle reads merged traces without writing anything.
 func inspectBundle(ctx context.Context, b *api.Bundle, o api.Options) (*api.Facts, error) {
 	o.Log = o.Log.With("trace", "(merged traces)")
-	return interruptible(ctx, func() (*api.Facts, error) {
+	return inputs.Interruptible(ctx, func() (*api.Facts, error) {
 		return api.Read(ctx, api.MergedName, b.Reader(), nil, o)
 	})
-}
-
-// interruptible runs f and returns its result. If ctx is done first, it returns the error of ctx without waiting for f.
-func interruptible(ctx context.Context, f func() (*api.Facts, error)) (*api.Facts, error) {
-	var facts *api.Facts
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		facts, err = f()
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return facts, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // inspection describes the contents of a trace. Times are ns of the trace clock.

@@ -137,31 +137,39 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 	if input, err = inputs.OneTrace(ctx, input, o.traceID); err != nil {
 		return nil, err
 	}
-	input, drop, err := trace.Dataset(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, drop()) }()
-	if traces, err := session.ReadTraces(ctx, input); err == nil && traces != nil && traces.Ranks != nil {
-		return job(ctx, input, traces, options)
+	if !inputs.IsTrace(input) {
+		var drop func() error
+		if input, drop, err = trace.Dataset(ctx, input); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, drop()) }()
+		if traces, err := session.ReadTraces(ctx, input); err == nil && traces != nil && traces.Ranks != nil {
+			return job(ctx, input, traces, options)
+		}
 	}
 	s, err := session.New(ctx, session.Options{Perfetto: true})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := trace.Open(ctx, s, input, true); err != nil {
+	facts, err := trace.Open(ctx, s, input, true)
+	if err != nil {
 		return nil, err
 	}
-	if manifests, many, err := export.ReadManifests(input); err == nil && !many {
-		options.Badge = "Complete"
-		losses := api.LossesOf(manifests[0])
-		if described := losses.Describe(model.Lost, model.Damaged); described != "" {
-			options.Badge = "Lost or damaged: " + described
-		}
-		options.Alarm, options.Format = losses.Alarm(), api.FormatTitle(manifests[0].Input.Formats())
+	if facts != nil {
+		described(&options, facts.Losses(), facts.Input)
+	} else if manifests, many, err := export.ReadManifests(input); err == nil && !many {
+		described(&options, api.LossesOf(manifests[0]), manifests[0].Input)
 	}
 	return report.Make(ctx, s, options)
+}
+
+// described notes what the head of the page says.
+func described(o *report.Options, losses api.Losses, input api.Input) {
+	o.Alarm, o.Badge, o.Format = losses.Alarm(), "Complete", api.FormatTitle(input.Formats())
+	if lost := losses.Describe(model.Lost, model.Damaged); lost != "" {
+		o.Badge = "Lost or damaged: " + lost
+	}
 }
 
 // job makes the page of a job, whose ranks have a trace each.

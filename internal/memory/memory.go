@@ -65,7 +65,7 @@ type Limits struct {
 // exceeds Most or a cgroup's limit.
 func Limit(ctx context.Context, l Limits) {
 	limit := int64(math.MaxInt64)
-	for _, most := range []int64{l.Most, cgroupMemory()} {
+	for _, most := range []int64{l.Most, OfCgroup()} {
 		if most > 0 {
 			limit = min(limit, most-most/10)
 		}
@@ -145,9 +145,9 @@ func Peak() int64 {
 	return int64(m.Sys)
 }
 
-// cgroupMemory returns the lowest memory limit of the process's cgroups, in bytes, or 0 if
+// OfCgroup returns the lowest memory limit of the process's cgroups, in bytes, or 0 if
 // there is none.
-func cgroupMemory() int64 {
+func OfCgroup() int64 {
 	files := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	if _, group, ok := strings.Cut(string(own), "0::"); ok {

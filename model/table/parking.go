@@ -126,35 +126,6 @@ func (p *parking) park(c *Chunk, free *pool) error {
 	return nil
 }
 
-// Overflow is a temporary file for columns of chunks that a sink keeps. It is gone once none of them is used any more.
-type Overflow struct {
-	parking parking
-	pool    *pool
-}
-
-// NewOverflow returns an overflow whose file is made when it is needed.
-func NewOverflow() *Overflow { return &Overflow{pool: newPool()} }
-
-// Park moves the columns of a chunk to the file, from where Take and Column read them.
-func (o *Overflow) Park(c *Chunk) error {
-	if c.parked != nil {
-		return nil
-	}
-	return o.parking.park(c, o.pool)
-}
-
-// Keep says that the chunk is not released: the memory of its columns is not reused, and the chunk refers to no others of its table.
-func (c *Chunk) Keep() { c.table = nil }
-
-// Take returns a column as Column does. Its values are the caller's if the chunk waits in a temporary file.
-func (c *Chunk) Take(i int) Vector {
-	v := c.Column(i)
-	if stored := c.Schema.Columns[i].stored; stored >= 0 && c.parked != nil {
-		c.parked.columns[stored] = Vector{}
-	}
-	return v
-}
-
 // unpark reads a chunk back and applies the changes made in the meantime.
 func (p *parking) unpark(c *Chunk) error {
 	c.vectors = make([]Vector, len(c.parked.vectors))
@@ -217,7 +188,7 @@ func (p *parked) drop(position int) {
 }
 
 func parkingError(err error) error {
-	return fmt.Errorf("rows waiting for the end of a slice: %w", err)
+	return fmt.Errorf("rows in a temporary file: %w", err)
 }
 
 func (p *parking) close() {

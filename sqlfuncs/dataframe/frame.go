@@ -291,11 +291,16 @@ func (v *Values) Kind() Kind { return v.kind }
 // Reader returns a reader of the values, of which there will be no more.
 func (v *Values) Reader(pool *Pool) Reader { return Reader{v.done(), pool} }
 
+// smallColumn is the number of rows up to which integers come into memory that serves others later: most become smaller.
+const smallColumn = 64 << 10
+
 // Grow makes room for n more values.
 func (v *Values) Grow(n int) {
 	switch v.kind {
 	case Integer:
-		v.i64.grow(n)
+		if n > smallColumn {
+			v.i64.grow(n)
+		}
 	case Real:
 		v.f64.grow(n)
 	case Text:
@@ -313,6 +318,15 @@ func (v *Values) Int(x int64) {
 func (v *Values) Ints(x []int64) {
 	v.i64.addAll(x)
 	v.rows += len(x)
+}
+
+// Bool adds a flag, as an integer.
+func (v *Values) Bool(x bool) {
+	if x {
+		v.Int(1)
+	} else {
+		v.Int(0)
+	}
 }
 
 // Float adds a real number; NaN is NULL.
@@ -337,12 +351,26 @@ func (v *Values) Texts(ids []uint32) {
 	v.rows += len(ids)
 }
 
-// Null adds a row without a value.
-func (v *Values) Null() {
-	for v.rows>>6 >= len(v.nulls) {
+// OnlyValid makes those of the last n rows NULL whose bit is not set, least significant first. Their values are 0.
+func (v *Values) OnlyValid(valid []byte, n int) {
+	first := v.rows - n
+	for i := range n {
+		if valid[i>>3]&(1<<(i&7)) == 0 {
+			v.setNull(first + i)
+		}
+	}
+}
+
+func (v *Values) setNull(row int) {
+	for row>>6 >= len(v.nulls) {
 		v.nulls = append(v.nulls, 0)
 	}
-	v.nulls[v.rows>>6] |= 1 << (v.rows & 63)
+	v.nulls[row>>6] |= 1 << (row & 63)
+}
+
+// Null adds a row without a value.
+func (v *Values) Null() {
+	v.setNull(v.rows)
 	switch v.kind {
 	case Integer:
 		v.i64.add(0)

@@ -57,9 +57,9 @@ const (
 func (c *call) describes(which int, fill func(t *trace, a *about, text func(string) table.StringID)) {
 	s := table.Schemas[about]()[which].Without("id")
 	c.returns(s)
-	c.rowsOf = func(t *trace) (*rows, error) {
+	c.rowsOf = func(t *trace) (*table.Kept, error) {
 		var a about
-		texts, made := table.NewStringPool(), newRows(defaultMemory)
+		texts, made := table.NewStringPool(), table.Keep(defaultMemory)
 		set := table.NewSet(&a, texts, 0, made, table.Parking{})
 		fill(t, &a, texts.Intern)
 		set.Finish()
@@ -70,7 +70,7 @@ func (c *call) describes(which int, fill func(t *trace, a *about, text func(stri
 func bindTables(c *call) error {
 	c.describes(tablesOfTrace, func(t *trace, a *about, text func(string) table.StringID) {
 		for _, s := range schema.All() {
-			if s.Abstract || c.attach != nil && t.count(s.Name) == 0 {
+			if s.Abstract || c.attach != nil && t.Rows(s.Name) == 0 {
 				continue
 			}
 			var columns []string
@@ -79,7 +79,7 @@ func bindTables(c *call) error {
 			}
 			row := a.Tables.Append()
 			a.Tables.Name.Set(row, text(s.Name))
-			a.Tables.Rows.Set(row, t.count(s.Name))
+			a.Tables.Rows.Set(row, t.Rows(s.Name))
 			a.Tables.Columns.Set(row, text(strings.Join(columns, ", ")))
 			a.Tables.Doc.Set(row, text(s.Doc))
 		}

@@ -49,9 +49,9 @@ type call struct {
 	wanted   string   // the second argument
 
 	columns   []table.Column
-	from      string                        // the table that they are of
-	rowsOf    func(t *trace) (*rows, error) // has that table
-	estimated int64                         // number of rows, 0 if it is unknown
+	from      string                              // the table that they are of
+	rowsOf    func(t *trace) (*table.Kept, error) // has that table
+	estimated int64                               // number of rows, 0 if it is unknown
 }
 
 // traceID is the column that tells traces apart.
@@ -104,10 +104,10 @@ func bindTable(c *call) error {
 	}
 	s := all[i]
 	c.returns(s)
-	c.rowsOf = func(t *trace) (*rows, error) { return t.rows, nil }
+	c.rowsOf = func(t *trace) (*table.Kept, error) { return t.Kept, nil }
 	for _, path := range c.paths {
 		if t := traces.known(path); t != nil {
-			c.estimated += t.count(s.Name)
+			c.estimated += t.Rows(s.Name)
 		} else if source, ok := tpconvert.SourceOf(path); ok && s.Bounds != "" {
 			c.estimated += source.Bytes / bytesOfEvent
 		}
@@ -124,8 +124,8 @@ type source struct {
 	columns []string // that the query needs; "" is one without values
 
 	mu      sync.Mutex
-	left    []string // paths of traces that were not read yet
-	current *rows    // of the trace id
+	left    []string    // paths of traces that were not read yet
+	current *table.Kept // of the trace id
 	id      string
 	rest    []*table.Chunk
 	known   map[string]bool // ids
@@ -147,16 +147,19 @@ func (s *source) next() (*batch, error) {
 	if c == nil || err != nil {
 		return nil, err
 	}
-	b, err := of.read(c, s.columns)
+	b, err := readBatch(of, c, s.columns)
+	if err != nil {
+		return nil, err
+	}
 	if i := slices.Index(s.columns, traceID); i >= 0 && s.many {
 		b.columns[i] = column{text: id}
 	}
-	return b, err
+	return b, nil
 }
 
 // chunk returns the next chunk, with the rows and the id of its trace. It reads the next trace if need be. A trace that has the
 // content of an earlier one is left out.
-func (s *source) chunk() (c *table.Chunk, of *rows, id string, err error) {
+func (s *source) chunk() (c *table.Chunk, of *table.Kept, id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.rest) == 0 {
@@ -175,7 +178,7 @@ func (s *source) chunk() (c *table.Chunk, of *rows, id string, err error) {
 		if s.current, err = s.rowsOf(t); err != nil {
 			return nil, nil, "", err
 		}
-		s.rest = s.current.chunks[s.from]
+		s.rest = s.current.Chunks(s.from)
 	}
 	c, s.rest = s.rest[0], s.rest[1:]
 	return c, s.current, s.id, nil
@@ -189,8 +192,8 @@ func attach(c *call) error {
 		if err != nil {
 			return err
 		}
-		for name := range t.chunks {
-			filled[name] = true
+		for _, s := range schema.All() {
+			filled[s.Name] = filled[s.Name] || t.Rows(s.Name) > 0
 		}
 		if err := t.symbols(symbols); err != nil {
 			return err
@@ -221,8 +224,8 @@ func attach(c *call) error {
 // symbols adds the texts of the trace that may be symbols of compilers, for the macro demangle.
 func (t *trace) symbols(all map[string]bool) error {
 	for _, of := range [][]string{{"stack_profile_frame", "name", "deobfuscated_name"}, {"stack_profile_symbol", "name"}} {
-		for _, c := range t.chunks[of[0]] {
-			b, err := t.read(c, of[1:])
+		for _, c := range t.Chunks(of[0]) {
+			b, err := readBatch(t.Kept, c, of[1:])
 			if err != nil {
 				return err
 			}

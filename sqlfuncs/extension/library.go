@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // release is the version of tpconvert. The linker sets it.
@@ -29,7 +30,7 @@ const defaultMemory = 1 << 30
 
 // trace is a trace that was read.
 type trace struct {
-	*rows
+	*table.Kept
 	facts    *tpconvert.Facts
 	manifest *tpconvert.Manifest
 }
@@ -40,14 +41,14 @@ func readTrace(path string, o options) (*trace, error) {
 	defer done()
 	memory.Limit(ctx, memory.Limits{Sorting: tpconvert.DefaultMemory, Small: memory.SmallHeap})
 	read := tpconvert.Options{Symbols: o.symbols, Version: release}
-	t := &trace{rows: newRows(o.memory)}
+	t := &trace{Kept: table.Keep(o.memory)}
 	var err error
-	if t.facts, err = tpconvert.ReadFile(ctx, path, t.rows, read); err != nil {
+	if t.facts, err = tpconvert.ReadFile(ctx, path, t.Kept, read); err != nil {
 		return nil, err
 	}
 	t.manifest = t.facts.Manifest(read)
 	go debug.FreeOSMemory() // what only reading needed
-	return t, t.manifest.Describe(t.rows)
+	return t, t.manifest.Describe(t.Kept)
 }
 
 // library has the traces that were read last, of all databases of the process.
@@ -81,7 +82,7 @@ func (l *library) open(path string, o options) (*trace, error) {
 		l.kept = slices.DeleteFunc(l.kept, func(other *kept) bool { return other == k })
 		return nil, err
 	case !k.done:
-		k.size, k.done = t.bytes, true
+		k.size, k.done = t.Bytes(), true
 		l.trim(o.memory)
 	}
 	if text := t.facts.Losses().Describe(model.Lost, model.Damaged); o.strict && text != "" {

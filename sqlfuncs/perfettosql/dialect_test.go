@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 )
@@ -171,7 +172,7 @@ func TestRefused(t *testing.T) {
 
 // empty has all tables, without rows.
 func empty(t *testing.T) *tables.Dataset {
-	d := tables.NewDataset(func(string) ([]tables.Part, error) { return nil, nil })
+	d := tables.NewDataset(func(string, *dataframe.Pool) ([]tables.Rows, error) { return nil, nil })
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)

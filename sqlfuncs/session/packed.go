@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -19,7 +18,6 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
-	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/parquetfile"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
@@ -104,9 +102,9 @@ func (p *packedTables) read(i int) (packed bool, err error) {
 	}
 	pool := dataframe.NewPool()
 	defer pool.Free()
-	f, err := parquetfile.Open(r, pool)
+	f, err := tables.OpenFile(r, pool)
 	if err != nil {
-		return false, errors.Join(err, r.Close())
+		return false, err
 	}
 	defer f.Close()
 	if !f.Has("trace_id") {
@@ -135,9 +133,9 @@ func (p *packedTables) read(i int) (packed bool, err error) {
 			keep = func(row int) bool { return !ids.IsNull(row) && status.Text(row) == "ok" }
 		}
 	}
-	for row := 0; row < f.Rows; {
+	for row := 0; row < f.Len(); {
 		from := row
-		for row < f.Rows && keep(row) && ids.TextID(row) == ids.TextID(from) {
+		for row < f.Len() && keep(row) && ids.TextID(row) == ids.TextID(from) {
 			row++
 		}
 		if row == from {
@@ -208,14 +206,19 @@ func (p *packedTables) ids() []string { return slices.Sorted(maps.Keys(p.traces)
 
 // opener opens the files with rows of a trace.
 func (p *packedTables) opener(id string) tables.Opener {
-	return func(table string) ([]tables.Part, error) {
+	return func(table string, pool *dataframe.Pool) ([]tables.Rows, error) {
 		for _, r := range p.traces[id] {
 			if f := p.files[r.file]; f.table == table {
 				file, err := os.Open(f.path)
 				if err != nil {
 					return nil, err
 				}
-				return []tables.Part{{File: file, From: r.from, To: r.to}}, nil
+				rows, err := tables.OpenFile(file, pool)
+				if err != nil {
+					return nil, err
+				}
+				rows.Slice(r.from, r.to)
+				return []tables.Rows{rows}, nil
 			}
 		}
 		return nil, nil

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
@@ -20,11 +20,9 @@ import (
 // ErrManyTraces is returned for a dataset of many traces, because PerfettoSQL works on one.
 var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
-// openTables begins the session of PerfettoSQL on tables of a trace, whose id is "" if its files have it, unless only others run
-// SQL.
-func (s *Session) openTables(open tables.Opener, traceID string) error {
-	s.data = tables.NewDataset(open)
-	s.data.TraceID = traceID
+// openTables begins the session of PerfettoSQL on the tables of a trace, unless only others run SQL.
+func (s *Session) openTables(of *tables.Dataset) error {
+	s.data = of
 	if s.options.Shared {
 		return nil
 	}
@@ -49,41 +47,10 @@ func (s *Session) Begin() (err error) {
 	return err
 }
 
-// OpenUnlinked makes the tables of the dataset in a folder available to PerfettoSQL, some of them without rows, and removes the
-// folder. The files stay open, so that the system removes them when the process ends, even if it is killed.
-func (s *Session) OpenUnlinked(folder string, without ...string) error {
-	d, err := sqlfuncs.ReadDataset(folder, false)
-	if err != nil {
-		return err
-	}
-	files := map[string]*os.File{} // never closed: sessions share them, and the system closes those that nothing uses
-	for _, table := range d.Tables {
-		if slices.Contains(without, table) {
-			continue
-		}
-		f, err := os.Open(filepath.Join(folder, table+".parquet"))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		files[table] = f
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		return err
-	}
-	return s.openTables(func(table string) ([]tables.Part, error) {
-		f := files[table]
-		if f == nil {
-			return nil, nil
-		}
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		return []tables.Part{{File: io.NewSectionReader(f, 0, info.Size()), To: -1}}, nil
-	}, "")
+// OpenKept makes the tables of a trace whose rows are kept available to PerfettoSQL, some of them without rows. The last session that
+// uses them closes the rows.
+func (s *Session) OpenKept(rows *table.Kept, without ...string) error {
+	return s.openTables(tables.NewKept(rows, without...))
 }
 
 // openDuckDB makes the tables of a DuckDB file available to PerfettoSQL: those of its dataset or, if it has the rows itself, copies.
@@ -112,7 +79,7 @@ func (s *Session) openDuckDB(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		return s.openTables(s.copyOpener(context.WithoutCancel(ctx), names), "")
+		return s.openTables(tables.NewDataset(s.copyOpener(context.WithoutCancel(ctx), names)))
 	}
 	for _, f := range folders {
 		if _, err := os.Stat(filepath.Join(f, "_tpconvert.json")); err == nil {
@@ -124,7 +91,7 @@ func (s *Session) openDuckDB(ctx context.Context, path string) error {
 
 // copyOpener copies tables of the attached DuckDB file, of these names, to temporary files when they are first needed.
 func (s *Session) copyOpener(ctx context.Context, names []string) tables.Opener {
-	return func(table string) ([]tables.Part, error) {
+	return func(table string, pool *dataframe.Pool) ([]tables.Rows, error) {
 		if !slices.Contains(names, table) {
 			return nil, nil
 		}
@@ -137,7 +104,11 @@ func (s *Session) copyOpener(ctx context.Context, names []string) tables.Opener 
 		if err != nil {
 			return nil, err
 		}
-		return []tables.Part{{File: f, To: -1}}, nil
+		rows, err := tables.OpenFile(f, pool)
+		if err != nil {
+			return nil, err
+		}
+		return []tables.Rows{rows}, nil
 	}
 }
 

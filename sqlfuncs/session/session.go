@@ -143,7 +143,9 @@ func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 		if d.Layout == sqlfuncs.ManyTraces {
 			return ErrManyTraces
 		}
-		return s.openTables(tables.FileOpener(d.Files), d.TraceID)
+		of := tables.NewDataset(tables.FileOpener(d.Files))
+		of.TraceID = d.TraceID
+		return s.openTables(of)
 	}
 	d.NoComments = s.options.NoComments
 	catalog := d.Catalog()

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/datasettest"
+	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -107,16 +109,30 @@ func TestMemoryIsLimited(t *testing.T) {
 	want(t, s, "SELECT count() FROM slice", "0")
 }
 
-// OpenUnlinked leaves nothing behind, and some tables have no rows.
-func TestUnlinked(t *testing.T) {
-	s, folder := begin(t, session.Options{}), datasettest.Convert(t, work)
-	if err := s.OpenUnlinked(folder, "slice"); err != nil {
+// Rows that are kept are those of the dataset, in memory and in a temporary file, and some tables have none.
+func TestKept(t *testing.T) {
+	const query = "SELECT s.name, s.ts, s.dur, s.depth, s.parent_id, t.name, t.tid, a.string_value FROM slice AS s " +
+		"JOIN thread_track AS k ON k.id = s.track_id JOIN thread AS t USING (utid) LEFT JOIN args AS a USING (arg_set_id) ORDER BY s.id"
+	stored := begin(t, session.Options{})
+	if err := stored.OpenDataset(t.Context(), datasettest.Convert(t, work)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is there: %v", err)
+	all, err := ask(t.Context(), stored, query)
+	if err != nil {
+		t.Fatal(err)
 	}
-	want(t, s, "SELECT (SELECT count() FROM slice), (SELECT count() FROM thread WHERE tid = 2)", "0 1")
+	for _, limit := range []int64{0, 1 << 20} {
+		rows := table.Keep(limit)
+		if _, err := tpconvert.Read(t.Context(), "a.json", strings.NewReader(work), rows, tpconvert.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		s := begin(t, session.Options{})
+		if err := s.OpenKept(rows, "process"); err != nil {
+			t.Fatal(err)
+		}
+		want(t, s, query, all...)
+		want(t, s, "SELECT count() FROM process", "0")
+	}
 }
 
 func TestManyTraces(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 )
 
 // Traces are the traces of a dataset of many, or of packed tables.
@@ -122,7 +123,7 @@ func (s *Session) OpenTrace(ctx context.Context, of *Traces, id string) error {
 		return s.OpenFolder(ctx, of.folderOf(id), id)
 	}
 	if s.options.Perfetto {
-		return s.openTables(of.packed.opener(id), "")
+		return s.openTables(tables.NewDataset(of.packed.opener(id)))
 	}
 	return s.register(ctx, of.packed.dataset(id))
 }

@@ -8,6 +8,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/internal/memory"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // Reading are the flags for reading traces.
@@ -29,9 +30,59 @@ func Convert(ctx context.Context, ui console.Printer, traces []string, out strin
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	LimitMemory(limited, o)
+	show(&o, ui)
+	return api.Convert(ctx, traces, out, o)
+}
+
+// show shows what happens.
+func show(o *api.Options, ui console.Printer) {
 	o.Log = console.Logger(ui)
 	o.Progress = func(p api.Progress) { ui.Progress(console.Progress(p)) }
-	return api.Convert(ctx, traces, out, o)
+}
+
+// mostKept is how many bytes the rows of a trace take in memory. More go to a temporary file.
+const mostKept = 1 << 30
+
+// keep reads a trace with limited memory, and shows the progress. Its rows end with the process.
+func keep(ctx context.Context, ui console.Printer, trace string, o api.Options) (*table.Kept, *api.Facts, error) {
+	limited, stop := context.WithCancel(ctx)
+	defer stop()
+	LimitMemory(limited, o)
+	show(&o, ui)
+	o.Log = o.Log.With("trace", trace)
+	most := int64(mostKept)
+	if all := memory.OfCgroup(); all > 0 {
+		most = min(most, all/4)
+	}
+	rows := table.Keep(most)
+	facts, err := Interruptible(ctx, func() (*api.Facts, error) {
+		facts, err := api.ReadFile(ctx, trace, rows, o)
+		if err == nil {
+			err = facts.Manifest(o).Describe(rows)
+		}
+		if err != nil {
+			rows.Close()
+		}
+		return facts, err
+	})
+	return rows, facts, err
+}
+
+// Interruptible runs f and returns its result. If ctx is done first, it returns the error of ctx without waiting for f.
+func Interruptible(ctx context.Context, f func() (*api.Facts, error)) (*api.Facts, error) {
+	var facts *api.Facts
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		facts, err = f()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return facts, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // LimitMemory limits the memory of the process until ctx is done.

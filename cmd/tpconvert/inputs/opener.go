@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
+	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -66,36 +67,32 @@ func OpenSession(ctx context.Context, input string, o session.Options, trace Ope
 	if err != nil {
 		return nil, err
 	}
-	if err := trace.Open(ctx, s, input, o.Perfetto); err != nil {
+	if _, err := trace.Open(ctx, s, input, o.Perfetto); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// Open opens an input in a session.
-func (t Opener) Open(ctx context.Context, s *session.Session, input string, perfetto bool) error {
-	info, err := os.Stat(input)
-	switch {
-	case input == api.StandardInput:
-	case err != nil:
-		return err
-	case info.IsDir() && !api.IsTraceFolder(input):
-		if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
-			return console.Usage(traces.Several())
-		}
-		return s.OpenDataset(ctx, input)
-	case session.IsDuckDB(input):
-		return s.OpenFile(ctx, input)
+// Open opens an input in a session. It returns the facts of a trace that it reads for PerfettoSQL, and nil for other inputs.
+func (t Opener) Open(ctx context.Context, s *session.Session, input string, perfetto bool) (*api.Facts, error) {
+	if !IsTrace(input) {
+		return nil, openDataset(ctx, s, input, perfetto)
 	}
-	folder := filepath.Join(s.Scratch, "out")
-	err = t.Convert(ctx, input, folder)
-	if perfetto && errors.Is(err, api.ErrEmpty) {
-		return s.OpenEmpty(ctx) // an empty trace, as for Trace Processor's shell
+	if !perfetto {
+		folder := filepath.Join(s.Scratch, "out")
+		if err := t.Convert(ctx, input, folder); err != nil {
+			return nil, err
+		}
+		return nil, s.OpenDataset(ctx, folder)
+	}
+	rows, facts, err := t.Keep(ctx, input)
+	if errors.Is(err, api.ErrEmpty) {
+		return nil, s.OpenEmpty(ctx) // an empty trace, as for Trace Processor's shell
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.OpenDataset(ctx, folder)
+	return facts, s.OpenKept(rows)
 }
 
 // OneTrace returns the folder of the trace with this id or name, if the input is a dataset of many, or the input.
@@ -117,18 +114,36 @@ func OneTrace(ctx context.Context, input, wanted string) (string, error) {
 	return folder, nil
 }
 
+// openDataset opens a dataset or a DuckDB file in a session.
+func openDataset(ctx context.Context, s *session.Session, input string, perfetto bool) error {
+	if info, err := os.Stat(input); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return s.OpenFile(ctx, input)
+	}
+	if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
+		return console.Usage(traces.Several())
+	}
+	return s.OpenDataset(ctx, input)
+}
+
+// IsTrace reports whether an input is one trace, not a dataset, a DuckDB file or a folder of traces.
+func IsTrace(input string) bool {
+	info, err := os.Stat(input)
+	return input == api.StandardInput || err == nil && (info.IsDir() && api.IsTraceFolder(input) || !info.IsDir() && !session.IsDuckDB(input))
+}
+
 // Dataset returns an input that can be opened more than once: a trace, or a folder of traces, is converted to a temporary dataset,
 // which drop removes.
 func (t Opener) Dataset(ctx context.Context, input string) (path string, drop func() error, err error) {
 	nothing := func() error { return nil }
-	if info, err := os.Stat(input); input != api.StandardInput {
-		if err != nil || session.IsDuckDB(input) {
+	if !IsTrace(input) {
+		info, err := os.Stat(input)
+		if err != nil || !info.IsDir() {
 			return input, nothing, err
 		}
-		if info.IsDir() && !api.IsTraceFolder(input) {
-			if _, err := session.ReadTraces(ctx, input); !errors.Is(err, export.ErrForeign) {
-				return input, nothing, nil
-			}
+		if _, err := session.ReadTraces(ctx, input); !errors.Is(err, export.ErrForeign) {
+			return input, nothing, nil
 		}
 	}
 	folder, drop, err := staging.Temporary("tpconvert-trace-")
@@ -142,21 +157,40 @@ func (t Opener) Dataset(ctx context.Context, input string) (path string, drop fu
 	return path, drop, nil
 }
 
-// Convert converts a trace, and says of the outcome only that much is missing.
-func (t Opener) Convert(ctx context.Context, trace, out string) error {
-	result, err := Convert(ctx, t.UI, []string{trace}, out, api.Options{
+// options say how a trace is read, and written to a dataset that ends with the process.
+func (t Opener) options() api.Options {
+	return api.Options{
 		Memory: api.DefaultMemory, CropTrackEvents: t.Read.Crop, AnalyzeProtoContent: t.Read.Analyze, Symbols: t.Read.Symbols, Version: console.Version(),
 		Stdin: t.Stdin, Compression: "snappy", Jobs: 1, Temporary: true,
-	})
+	}
+}
+
+// Convert converts a trace, and says of the outcome only that much is missing.
+func (t Opener) Convert(ctx context.Context, trace, out string) error {
+	result, err := Convert(ctx, t.UI, []string{trace}, out, t.options())
 	if result != nil {
 		for _, c := range result.Traces {
-			if text := c.Alarm(); text != "" {
-				t.UI.Message(slog.LevelWarn, c.Path, text)
-			}
+			t.warn(c.Path, c.Losses)
 		}
 	}
 	if errors.Is(err, api.ErrIncomplete) { // the warning says so
 		return nil
 	}
 	return err
+}
+
+// Keep reads a trace into memory, and says of the outcome only that much is missing.
+func (t Opener) Keep(ctx context.Context, trace string) (*table.Kept, *api.Facts, error) {
+	rows, facts, err := keep(ctx, t.UI, trace, t.options())
+	if err != nil {
+		return nil, nil, err
+	}
+	t.warn(trace, facts.Losses())
+	return rows, facts, nil
+}
+
+func (t Opener) warn(trace string, losses api.Losses) {
+	if text := losses.Alarm(); text != "" {
+		t.UI.Message(slog.LevelWarn, trace, text)
+	}
 }

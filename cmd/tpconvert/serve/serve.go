@@ -25,6 +25,7 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/internal/web"
+	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
@@ -253,8 +254,12 @@ func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics, Convert: trace.Convert,
+	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics,
 		Memory: int64(o.Memory), Pool: o.memory(), Longest: o.Longest}
+	options.Read = func(ctx context.Context, path string) (*table.Kept, error) {
+		rows, _, err := trace.Keep(ctx, path)
+		return rows, err
+	}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}

@@ -182,7 +182,7 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 // tables returns the tables of an input that is one trace, compared with those of --compare.
 func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
 	of := func(input string) ([]metrics.Table, error) {
-		summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.Open(ctx, s, input, true) })
+		summary, err := c.summarize(ctx, func(s *session.Session) error { return c.open(ctx, s, input) })
 		if err != nil {
 			return nil, err
 		}
@@ -200,6 +200,12 @@ func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
 		tables[i] = tables[i].Compare(base[i])
 	}
 	return tables, nil
+}
+
+// open opens an input that is one trace.
+func (c *computation) open(ctx context.Context, s *session.Session, input string) error {
+	_, err := c.trace.Open(ctx, s, input, true)
+	return err
 }
 
 // people reports whether people read the tables.
@@ -225,7 +231,7 @@ func (c *computation) summarize(ctx context.Context, open func(*session.Session)
 
 // writeSummary writes Perfetto's TraceSummary.
 func (c *computation) writeSummary(ctx context.Context, out io.Writer) error {
-	summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.Open(ctx, s, c.input, true) })
+	summary, err := c.summarize(ctx, func(s *session.Session) error { return c.open(ctx, s, c.input) })
 	if err != nil {
 		return err
 	}

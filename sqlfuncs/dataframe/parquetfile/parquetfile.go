@@ -14,7 +14,7 @@ import (
 
 // File is a Parquet file whose columns are read when they are first needed.
 type File struct {
-	Rows   int
+	rows   int
 	first  int // row of the file that is row 0
 	pool   *dataframe.Pool
 	reader *file.Reader
@@ -28,7 +28,7 @@ func Open(r parquet.ReaderAtSeeker, pool *dataframe.Pool) (f *File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f = &File{Rows: int(reader.NumRows()), pool: pool, reader: reader, at: map[string]int{}}
+	f = &File{rows: int(reader.NumRows()), pool: pool, reader: reader, at: map[string]int{}}
 	for i := range reader.MetaData().Schema.NumColumns() {
 		f.at[reader.MetaData().Schema.Column(i).Name()] = i
 	}
@@ -46,14 +46,10 @@ func rescue(err *error) {
 func (f *File) Close() error { return f.reader.Close() }
 
 // Slice narrows the file to some of its rows.
-func (f *File) Slice(from, to int) { f.first, f.Rows = f.first+from, to-from }
+func (f *File) Slice(from, to int) { f.first, f.rows = f.first+from, to-from }
 
-// First returns the file with no more than its first rows.
-func (f *File) First(rows int) *File {
-	first := *f
-	first.Rows = min(f.Rows, rows)
-	return &first
-}
+// Len returns the number of rows.
+func (f *File) Len() int { return f.rows }
 
 // Has reports whether the file has a column.
 func (f *File) Has(column string) bool { _, ok := f.at[column]; return ok }
@@ -70,28 +66,24 @@ func (f *File) Metadata(key string) string {
 // Texts returns a column of texts.
 func (f *File) Texts(column string) (dataframe.Reader, error) {
 	v := dataframe.NewValues(dataframe.Text)
-	err := f.Read(column, v)
+	err := f.Read(column, f.rows, v)
 	return v.Reader(f.pool), err
 }
 
-// smallColumn is the number of rows up to which integers come into memory that serves others later: most become smaller.
-const smallColumn = 64 << 10
-
-// Read reads a column of the file into values of the kind that they hold.
-func (f *File) Read(column string, to *dataframe.Values) (err error) {
+// Read reads the first rows of a column, all if there are fewer, into values of the kind that they hold.
+func (f *File) Read(column string, rows int, to *dataframe.Values) (err error) {
 	defer rescue(&err)
+	last := f.first + min(rows, f.rows)
 	i, ok := f.at[column]
 	if !ok {
 		return fmt.Errorf("the file has no column %s", column)
 	}
-	if to.Kind() != dataframe.Integer || f.Rows > smallColumn {
-		to.Grow(f.Rows)
-	}
+	to.Grow(last - f.first)
 	before := 0 // rows in earlier groups
 	for g := range f.reader.NumRowGroups() {
 		group := f.reader.RowGroup(g)
 		rows := int(group.NumRows())
-		from, end := max(f.first-before, 0), min(f.first+f.Rows-before, rows)
+		from, end := max(f.first-before, 0), min(last-before, rows)
 		before += rows
 		if from >= end {
 			continue
@@ -137,11 +129,7 @@ func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *dataframe.V
 	case *file.BooleanColumnChunkReader:
 		return readBatches(rows, nullable, to, c.ReadBatch, func(x []bool) {
 			for _, v := range x {
-				if v {
-					to.Int(1)
-				} else {
-					to.Int(0)
-				}
+				to.Bool(v)
 			}
 		})
 	case *file.Float64ColumnChunkReader:
@@ -212,7 +200,7 @@ func readBatches[T any](rows int, nullable bool, to *dataframe.Values, read read
 // Bytes returns a value of a column of bytes, nil for NULL.
 func (f *File) Bytes(column string, row int) ([]byte, error) {
 	i, ok := f.at[column]
-	if !ok || row < 0 || row >= f.Rows {
+	if !ok || row < 0 || row >= f.rows {
 		return nil, nil
 	}
 	row += f.first

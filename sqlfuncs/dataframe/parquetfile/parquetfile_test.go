@@ -77,7 +77,7 @@ func check[T any](t *testing.T, data []byte, kind dataframe.Kind, value func(i i
 	t.Helper()
 	for _, part := range [][2]int{{0, rows}, {10, rows - 10}, {rows/2 - 1, rows/2 + 1}, {rows - 1, rows}} {
 		f, to := open(t, data, part[0], part[1]), dataframe.NewValues(kind)
-		if err := f.Read("x", to); err != nil {
+		if err := f.Read("x", f.Len(), to); err != nil {
 			t.Fatal(err)
 		}
 		got := to.Reader(f.pool)
@@ -128,7 +128,7 @@ func TestPages(t *testing.T) {
 					return w.(*file.ByteArrayColumnChunkWriter).WriteBatch
 				}, text, present, o...)
 				check(t, data, dataframe.Text, func(i int) string { return string(text(i)) }, present)
-				if err := open(t, data, 0, rows).Read("x", dataframe.NewValues(dataframe.Integer)); err == nil {
+				if err := open(t, data, 0, rows).Read("x", rows, dataframe.NewValues(dataframe.Integer)); err == nil {
 					t.Error("a column of texts is read as integers")
 				}
 			})
@@ -240,7 +240,7 @@ func TestDamagedPages(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if to := dataframe.NewValues(dataframe.Integer); f.Read("x", to) != nil {
+			if to := dataframe.NewValues(dataframe.Integer); f.Read("x", f.Len(), to) != nil {
 				damaged++
 			} else {
 				to.Reader(f.pool).Any(rows - 1) // it is there

@@ -5,20 +5,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/apache/arrow-go/v18/parquet"
-
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
-	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/parquetfile"
 )
 
 // builtin lists the internal tables of Trace Processor v58 in its order: name column:kind ... A kind is i, t or d, and n or e for
@@ -61,7 +55,8 @@ type Dataset struct {
 
 	pool   *dataframe.Pool
 	open   Opener
-	files  lazily[[]*parquetfile.File] // of tables
+	kept   *table.Kept    // has the rows, or nil
+	stored lazily[[]Rows] // of tables
 	frames lazily[*dataframe.Frame]
 	users  atomic.Int64
 
@@ -104,30 +99,18 @@ func (l *lazily[T]) get(name string, make func() (T, error)) (T, error) {
 	return thing, err
 }
 
-// Opener opens the Parquet files with the rows of a table of the dataset, in order.
-type Opener func(table string) ([]Part, error)
+// Opener opens the rows of a table of the dataset, in order. Their texts go to the pool.
+type Opener func(table string, pool *dataframe.Pool) ([]Rows, error)
 
-// Part is a file, of which the rows From to To belong to the trace; To is -1 for all.
-type Part struct {
-	File     parquet.ReaderAtSeeker
-	From, To int
-}
-
-// FileOpener opens the files that there are of those that paths returns for a table.
-func FileOpener(paths func(table string) []string) Opener {
-	return func(table string) (parts []Part, err error) {
-		for _, path := range paths(table) {
-			f, err := os.Open(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, Part{File: f, To: -1})
-		}
-		return parts, nil
-	}
+// Rows are some rows of a table.
+type Rows interface {
+	Len() int
+	Has(column string) bool
+	// Read reads the first rows of a column, all if there are fewer, into values of the kind that they hold.
+	Read(column string, rows int, to *dataframe.Values) error
+	// Bytes returns a value of a column of bytes, nil for NULL.
+	Bytes(column string, row int) ([]byte, error)
+	Close() error
 }
 
 // NewDataset returns the tables of a dataset.
@@ -143,16 +126,19 @@ func (d *Dataset) Share() *Dataset {
 	return d
 }
 
-// Close closes the files and releases the texts, once all users have called it.
+// Close closes the rows and releases the texts, once all users have called it.
 func (d *Dataset) Close() error {
 	if d.users.Add(-1) > 0 {
 		return nil
 	}
 	var err error
-	for _, m := range d.files.of {
-		for _, f := range m.thing {
-			err = errors.Join(err, f.Close())
+	for _, m := range d.stored.of {
+		for _, r := range m.thing {
+			err = errors.Join(err, r.Close())
 		}
+	}
+	if d.kept != nil {
+		d.kept.Close()
 	}
 	d.pool.Free()
 	return err
@@ -235,54 +221,27 @@ var derived = map[string]func(*Dataset, []dataframe.Spec) (*dataframe.Frame, err
 	"profiler_execution_context": (*Dataset).executionContexts,
 }
 
-// openFiles returns the files of a table of the dataset.
-func (d *Dataset) openFiles(name string) ([]*parquetfile.File, error) {
-	return d.files.get(name, func() ([]*parquetfile.File, error) {
+// rows returns the rows of a table of the dataset.
+func (d *Dataset) rows(name string) ([]Rows, error) {
+	return d.stored.get(name, func() ([]Rows, error) {
 		d.opening.Lock()
 		defer d.opening.Unlock()
-		parts, err := d.open(name)
-		if err != nil {
-			return nil, err
-		}
-		return d.openParts(parts)
+		return d.open(name, d.pool)
 	})
-}
-
-func (d *Dataset) openParts(parts []Part) ([]*parquetfile.File, error) {
-	var files []*parquetfile.File
-	for i, p := range parts {
-		f, err := parquetfile.Open(p.File, d.pool)
-		if err != nil {
-			for _, opened := range files {
-				err = errors.Join(err, opened.Close())
-			}
-			for _, p := range parts[i:] {
-				if c, ok := p.File.(io.Closer); ok {
-					err = errors.Join(err, c.Close())
-				}
-			}
-			return nil, err
-		}
-		if p.To >= 0 {
-			f.Slice(p.From, p.To)
-		}
-		files = append(files, f)
-	}
-	return files, nil
 }
 
 // columns returns columns of a table of the dataset. One that it does not have is NULL.
 func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[string]string) (*dataframe.Frame, error) {
-	files, err := d.openFiles(name)
+	parts, err := d.rows(name)
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
+	if len(parts) == 0 {
 		return dataframe.Empty(d.pool, columns...), nil
 	}
 	f := &dataframe.Frame{Pool: d.pool}
-	for _, file := range files {
-		f.Rows += file.Rows
+	for _, part := range parts {
+		f.Rows += part.Len()
 	}
 	for _, c := range columns {
 		from := c.Name
@@ -290,12 +249,11 @@ func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[str
 			from = other
 		}
 		column := dataframe.LazyRows(c.Name, c.Kind, func(v *dataframe.Values, rows int) error {
-			for _, file := range files {
-				first := file.First(rows)
-				rows -= first.Rows
-				if err := d.readColumn(first, from, v); err != nil {
+			for _, part := range parts {
+				if err := d.readColumn(part, from, rows, v); err != nil {
 					return err
 				}
+				rows -= min(rows, part.Len())
 			}
 			return nil
 		})
@@ -305,12 +263,12 @@ func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[str
 	return f, nil
 }
 
-// readColumn reads a column of a file.
-func (d *Dataset) readColumn(file *parquetfile.File, name string, v *dataframe.Values) error {
-	if file.Has(name) {
-		return file.Read(name, v)
+// readColumn reads the first rows of a column.
+func (d *Dataset) readColumn(part Rows, name string, rows int, v *dataframe.Values) error {
+	if part.Has(name) {
+		return part.Read(name, rows, v)
 	}
-	for range file.Rows {
+	for range min(rows, part.Len()) {
 		if name == "trace_id" && d.TraceID != "" {
 			v.Text(d.pool.Add(d.TraceID))
 		} else {
@@ -350,11 +308,11 @@ func specs(s *table.Schema) []dataframe.Spec {
 
 // Array returns the elements of a Java array in a heap dump.
 func (d *Dataset) Array(id int64) ([]byte, error) {
-	files, err := d.openFiles("heap_graph_array")
-	if err != nil || len(files) == 0 {
+	parts, err := d.rows("heap_graph_array")
+	if err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	return files[0].Bytes("data", int(id))
+	return parts[0].Bytes("data", int(id))
 }
 
 // Samples of Trace Processor name a context that several share; the dataset's samples have its columns.

@@ -33,7 +33,7 @@ func newMetricCommand(ui *console.UI) *cobra.Command {
 		Use:   "metric [flags] --run METRIC,... INPUT",
 		Short: "Compute Trace Processor's version 1 metrics",
 		Long: `Compute version 1 metrics of Trace Processor for INPUT: a dataset of one trace, a
-DuckDB file made by tpconvert, or a trace, which is converted first. The result is
+DuckDB file made by tpconvert, or a trace, which is read first. The result is
 Perfetto's TraceMetrics. The metrics come from "stdlib fetch", or from --stdlib, a
 checkout of Perfetto. --list lists their names.
 

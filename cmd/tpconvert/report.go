@@ -37,7 +37,7 @@ func newReportCommand(ui *console.UI) *cobra.Command {
 		Use:   "report [flags] INPUT",
 		Short: "Show a trace, or how traces differ, as one HTML page",
 		Long: `Write a page about INPUT, a dataset, a DuckDB file made by tpconvert, or a trace,
-which is converted first: what was recorded and lost, alerts, when CPUs, threads
+which is read first: what was recorded and lost, alerts, when CPUs, threads
 and GPUs were busy, slices, CPU time, thread states, frames, memory and other
 counters, profiles with a flame graph, and GPU kernels. The page is one file that
 needs neither a server nor a network. Each figure comes with its SQL.

@@ -12,11 +12,22 @@ import (
 )
 
 // Declaration returns the CREATE TABLE of the frame as a virtual table.
-func (f *Frame) Declaration() string {
+func (f *Frame) Declaration() string { return declaration(f.Columns) }
+
+// Declaration returns the CREATE TABLE of a frame with these columns.
+func Declaration(specs []Spec) string {
+	var columns []*Column
+	for _, s := range specs {
+		columns = append(columns, &Column{Name: s.Name, Kind: s.Kind})
+	}
+	return declaration(columns)
+}
+
+func declaration(columns []*Column) string {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE x(")
 	key := ""
-	for _, c := range f.Columns {
+	for _, c := range columns {
 		fmt.Fprintf(&b, "%s %s", sqltext.QuoteName(c.Name), declared[c.Kind])
 		if c.Hidden {
 			b.WriteString(" HIDDEN")
@@ -39,6 +50,30 @@ type frameTable struct{ *Frame }
 
 func (t *frameTable) Open() (sqlite.Cursor, error) { return &cursor{whole: t.Frame}, nil }
 func (t *frameTable) Destroy()                     {}
+
+// LateTable is a virtual table over the frame that it returns, which is made when a query needs it.
+type LateTable func() (*Frame, error)
+
+// Best implements sqlite.Table.
+func (t LateTable) Best(x *sqlite.Index) error {
+	f, err := t()
+	if err != nil {
+		return err
+	}
+	return f.Table().Best(x)
+}
+
+// Open implements sqlite.Table.
+func (t LateTable) Open() (sqlite.Cursor, error) {
+	f, err := t()
+	if err != nil {
+		return nil, err
+	}
+	return f.Table().Open()
+}
+
+// Destroy implements sqlite.Table.
+func (t LateTable) Destroy() {}
 
 // plan is how a query goes through a frame. Filter gets it as text.
 type plan struct {

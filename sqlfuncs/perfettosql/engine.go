@@ -57,6 +57,8 @@ type Engine struct {
 // Source has the tables of a trace.
 type Source interface {
 	dataframe.Source
+	// Declaration returns the CREATE TABLE of a table as a virtual table, without reading it.
+	Declaration(name string) (string, error)
 	// Names are the names of all tables, without the prefix "__intrinsic_".
 	Names() []string
 	// Own are the names of the tables that Trace Processor does not have.
@@ -371,18 +373,18 @@ func (e *Engine) defineTables() error {
 // first.
 func (e *Engine) defineOwn() error {
 	for _, name := range e.source.Own() {
-		of := sqlite.Module{Connect: func() (sqlite.Table, string, error) {
-			f, err := e.source.Table(name)
-			if err != nil {
-				return nil, "", err
-			}
-			return f.Table(), f.Declaration(), nil
-		}}
+		of := sqlite.Module{Connect: func() (sqlite.Table, string, error) { return e.stored(name) }}
 		if err := errors.Join(e.db.Module(name, of), e.db.Module("__intrinsic_"+name, of)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stored returns a table of the trace as a virtual table.
+func (e *Engine) stored(name string) (sqlite.Table, string, error) {
+	declaration, err := e.source.Declaration(name)
+	return dataframe.LateTable(func() (*dataframe.Frame, error) { return e.source.Table(name) }), declaration, err
 }
 
 // intrinsic returns the name in SQL of a table of the source. Some have no prefix.
@@ -401,8 +403,11 @@ func (e *Engine) frame(name string) (*dataframe.Frame, error) {
 	if f, ok := e.tables[name]; ok {
 		return f, nil
 	}
-	return e.source.Table(strings.TrimPrefix(name, "__intrinsic_"))
+	return e.source.Table(unintrinsic(name))
 }
+
+// unintrinsic returns the source's name of a table.
+func unintrinsic(name string) string { return strings.TrimPrefix(name, "__intrinsic_") }
 
 // expandQuery replaces the macro calls in a query that a function runs.
 func (e *Engine) expandQuery(query string) (string, error) { return e.expandText(query, 0) }
@@ -434,26 +439,22 @@ func (e *Engine) defineModules() error {
 		if e.pending != nil {
 			e.tables[name], e.pending = e.pending, nil
 		}
-		f, err := e.frame(name)
-		if err != nil {
-			return nil, "", err
-		}
 		own := e.tables[name]
-		bytes := int64(0)
-		if own != nil {
-			bytes = own.Bytes()
+		if own == nil {
+			return e.stored(unintrinsic(name))
 		}
+		bytes := own.Bytes()
 		if err := e.db.Reserve(bytes); err != nil {
 			e.db.Release(bytes)
 			delete(e.tables, name)
 			return nil, "", err
 		}
-		return dropping{f.Table(), func() {
+		return dropping{own.Table(), func() {
 			e.db.Release(bytes)
-			if own != nil && e.tables[name] == own {
+			if e.tables[name] == own {
 				delete(e.tables, name)
 			}
-		}}, f.Declaration(), nil
+		}}, own.Declaration(), nil
 	}})
 	if err != nil {
 		return err

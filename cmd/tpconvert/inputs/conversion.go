@@ -43,29 +43,12 @@ func show(o *api.Options, ui console.Printer) {
 // mostKept is how many bytes the rows of a trace take in memory. More go to a temporary file.
 const mostKept = 1 << 30
 
-// keep reads a trace with limited memory, and shows the progress. Its rows end with the process.
-func keep(ctx context.Context, ui console.Printer, trace string, o api.Options) (*table.Kept, *api.Facts, error) {
-	limited, stop := context.WithCancel(ctx)
-	defer stop()
-	LimitMemory(limited, o)
-	show(&o, ui)
-	o.Log = o.Log.With("trace", trace)
+func newKept() *table.Kept {
 	most := int64(mostKept)
 	if all := memory.OfCgroup(); all > 0 {
 		most = min(most, all/4)
 	}
-	rows := table.Keep(most)
-	facts, err := Interruptible(ctx, func() (*api.Facts, error) {
-		facts, err := api.ReadFile(ctx, trace, rows, o)
-		if err == nil {
-			err = facts.Manifest(o).Describe(rows)
-		}
-		if err != nil {
-			rows.Close()
-		}
-		return facts, err
-	})
-	return rows, facts, err
+	return table.Keep(most)
 }
 
 // Interruptible runs f and returns its result. If ctx is done first, it returns the error of ctx without waiting for f.

@@ -61,7 +61,7 @@ func CheckFormat(format string, out io.Writer) error {
 	return nil
 }
 
-// OpenSession opens an input for SQL: a dataset, a DuckDB file, or a trace, which is converted first.
+// OpenSession opens an input for SQL: a dataset, a DuckDB file, or a trace, which is read first.
 func OpenSession(ctx context.Context, input string, o session.Options, trace Opener) (*session.Session, error) {
 	s, err := session.New(ctx, o)
 	if err != nil {
@@ -85,14 +85,28 @@ func (t Opener) Open(ctx context.Context, s *session.Session, input string, perf
 		}
 		return nil, s.OpenDataset(ctx, folder)
 	}
-	rows, facts, err := t.Keep(ctx, input)
+	// The session begins while the trace is read, because it asks for no rows before a statement does.
+	rows := newKept()
+	begun := make(chan error, 1)
+	go func() { begun <- s.OpenKept(rows) }()
+	facts, err := t.read(ctx, input, rows)
 	if errors.Is(err, api.ErrEmpty) {
-		return nil, s.OpenEmpty(ctx) // an empty trace, as for Trace Processor's shell
+		err = nil // an empty trace, as for Trace Processor's shell
 	}
-	if err != nil {
-		return nil, err
+	return facts, errors.Join(err, <-begun)
+}
+
+// openDataset opens a dataset or a DuckDB file in a session.
+func openDataset(ctx context.Context, s *session.Session, input string, perfetto bool) error {
+	if info, err := os.Stat(input); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return s.OpenFile(ctx, input)
 	}
-	return facts, s.OpenKept(rows)
+	if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
+		return console.Usage(traces.Several())
+	}
+	return s.OpenDataset(ctx, input)
 }
 
 // OneTrace returns the folder of the trace with this id or name, if the input is a dataset of many, or the input.
@@ -112,19 +126,6 @@ func OneTrace(ctx context.Context, input, wanted string) (string, error) {
 		return "", console.Usage(err)
 	}
 	return folder, nil
-}
-
-// openDataset opens a dataset or a DuckDB file in a session.
-func openDataset(ctx context.Context, s *session.Session, input string, perfetto bool) error {
-	if info, err := os.Stat(input); err != nil {
-		return err
-	} else if !info.IsDir() {
-		return s.OpenFile(ctx, input)
-	}
-	if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
-		return console.Usage(traces.Several())
-	}
-	return s.OpenDataset(ctx, input)
 }
 
 // IsTrace reports whether an input is one trace, not a dataset, a DuckDB file or a folder of traces.
@@ -180,13 +181,35 @@ func (t Opener) Convert(ctx context.Context, trace, out string) error {
 }
 
 // Keep reads a trace into memory, and says of the outcome only that much is missing.
-func (t Opener) Keep(ctx context.Context, trace string) (*table.Kept, *api.Facts, error) {
-	rows, facts, err := keep(ctx, t.UI, trace, t.options())
+func (t Opener) Keep(ctx context.Context, trace string) (*table.Kept, error) {
+	rows := newKept()
+	if _, err := t.read(ctx, trace, rows); err != nil {
+		rows.Close()
+		return nil, err
+	}
+	return rows, nil
+}
+
+// read reads a trace with limited memory, and shows the progress.
+func (t Opener) read(ctx context.Context, trace string, rows *table.Kept) (*api.Facts, error) {
+	o := t.options()
+	limited, stop := context.WithCancel(ctx)
+	defer stop()
+	LimitMemory(limited, o)
+	show(&o, t.UI)
+	o.Log = o.Log.With("trace", trace)
+	facts, err := Interruptible(ctx, func() (*api.Facts, error) {
+		facts, err := api.ReadFile(ctx, trace, rows, o)
+		if err == nil {
+			err = facts.Manifest(o).Describe(rows)
+		}
+		return facts, err
+	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t.warn(trace, facts.Losses())
-	return rows, facts, nil
+	return facts, nil
 }
 
 func (t Opener) warn(trace string, losses api.Losses) {

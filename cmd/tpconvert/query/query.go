@@ -36,7 +36,7 @@ func NewCommand(ui *console.UI) *cobra.Command {
 		Use:   "query [flags] INPUT [SQL]",
 		Short: "Query a dataset, a DuckDB file or a trace with SQL",
 		Long: `Query INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
-converted first. It has the tables of "tpconvert tables" and the functions and
+read first. It has the tables of "tpconvert tables" and the functions and
 operators of Trace Processor. SQL is DuckDB's or, with --perfetto, PerfettoSQL,
 which SQLite runs; separate statements with semicolons. Without SQL and --file, it
 reads statements from standard input, with a prompt on a terminal. SQL can only

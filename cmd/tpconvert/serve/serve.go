@@ -25,7 +25,6 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/internal/web"
-	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
@@ -71,7 +70,7 @@ func NewCommand(ui *console.UI) *cobra.Command {
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
 		Long: `Serve INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
-converted first, to Perfetto's UI and Python package, as Trace Processor v58 does.
+read first, to Perfetto's UI and Python package, as Trace Processor v58 does.
 Without INPUT, clients send a trace; they can also replace one.
 
 After "tpconvert ui fetch v58.2", open the address that the command prints: the
@@ -254,12 +253,8 @@ func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics,
+	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics, Read: trace.Keep,
 		Memory: int64(o.Memory), Pool: o.memory(), Longest: o.Longest}
-	options.Read = func(ctx context.Context, path string) (*table.Kept, error) {
-		rows, _, err := trace.Keep(ctx, path)
-		return rows, err
-	}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}

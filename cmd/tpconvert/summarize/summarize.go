@@ -46,7 +46,7 @@ func NewCommand(ui *console.UI) *cobra.Command {
 		Use:   "summarize [flags] [SPEC...] INPUT",
 		Short: "Compute metrics of one or many traces",
 		Long: `Compute the metrics that each SPEC defines, for INPUT: a dataset, a DuckDB file
-made by tpconvert, a folder with a fleet's tables, or a trace, which is converted
+made by tpconvert, a folder with a fleet's tables, or a trace, which is read
 first. SPEC is a file with Perfetto's TraceSummarySpec, as text or encoded, or one of
 
     ` + strings.Join(metrics.Builtin(), ", ") + `

@@ -176,16 +176,28 @@ func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
 	})
 }
 
+// Declaration returns the CREATE TABLE of a table as a virtual table.
+func (d *Dataset) Declaration(name string) (string, error) {
+	byName, _ := internals()
+	if t, ok := byName[name]; ok {
+		return dataframe.Declaration(t.columns), nil
+	}
+	s, err := storedSchema(name)
+	if err != nil {
+		return "", err
+	}
+	return dataframe.Declaration(specs(s)), nil
+}
+
 func (d *Dataset) read(name string) (*dataframe.Frame, error) {
 	byName, _ := internals()
 	t, ok := byName[name]
 	if !ok {
-		all, name := schema.All(), strings.TrimPrefix(name, storedPrefix)
-		i := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
-		if i < 0 {
-			return nil, errors.New("there is no such table")
+		s, err := storedSchema(name)
+		if err != nil {
+			return nil, err
 		}
-		return d.Stored(all[i])
+		return d.Stored(s)
 	}
 	if make, ok := derived[name]; ok {
 		return make(d, t.columns)
@@ -195,6 +207,16 @@ func (d *Dataset) read(name string) (*dataframe.Frame, error) {
 		from = other
 	}
 	return d.columns(from, t.columns, renames[name])
+}
+
+// storedSchema returns the table of the dataset with a name of Own.
+func storedSchema(name string) (*table.Schema, error) {
+	all, name := schema.All(), strings.TrimPrefix(name, storedPrefix)
+	i := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
+	if i < 0 {
+		return nil, errors.New("there is no such table")
+	}
+	return all[i], nil
 }
 
 // renamed are the dataset's names of tables, and renames those of columns, where they differ from Trace Processor's.

@@ -467,10 +467,10 @@ func (t *tableCutter) group(g *parquet.RowGroup) error {
 			return fmt.Errorf("column %s: %w", column.Name, err)
 		}
 		if sets {
-			t.note(column.Set, values.([]int64), some)
+			t.note(column.Set, values, some)
 		}
 		if i == 0 && t.kept != nil {
-			for _, id := range values.([]int64) {
+			for _, id := range values {
 				t.kept.add(id)
 			}
 		}

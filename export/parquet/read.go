@@ -2,75 +2,76 @@ package parquet
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // RowGroup reads a row group of a table.
-type RowGroup struct {
-	*file.RowGroupReader
-	pool *sync.Pool // of the file's buffers
-}
+type RowGroup struct{ *file.RowGroupReader }
 
 // Group returns the row group with this number.
-func Group(f *file.Reader, i int) *RowGroup { return &RowGroup{f.RowGroup(i), f.BufferPool()} }
+func Group(f *file.Reader, i int) *RowGroup { return &RowGroup{f.RowGroup(i)} }
 
 // Int64s returns a column of 64-bit integers, and which rows have a value, nil if all do.
 func (g *RowGroup) Int64s(column int) (values []int64, some []bool, err error) {
-	chunk, err := g.Column(column)
+	w, err := g.whole(column, parquet.Types.Int64)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, ok := chunk.(*file.Int64ColumnChunkReader)
-	if !ok {
-		return nil, nil, fmt.Errorf("a column of type %s", chunk.Type())
-	}
-	return read(int(g.NumRows()), chunk, c.ReadBatch)
+	return filled(w, w.ints), w.some, nil
 }
 
-// read reads all values of a column chunk.
-func read[T any](rows int, chunk file.ColumnChunkReader, batch func(int64, []T, []int16, []int16) (int64, int, error)) ([]T, []bool, error) {
-	values := make([]T, rows)
-	var levels []int16
-	if chunk.Descriptor().MaxDefinitionLevel() > 0 {
-		levels = make([]int16, rows)
+// whole reads a whole column of a type.
+func (g *RowGroup) whole(column int, t parquet.Type) (*whole, error) {
+	d := g.MetaData().Schema.Column(column)
+	if d.PhysicalType() != t {
+		return nil, fmt.Errorf("a column of type %s", d.PhysicalType())
 	}
-	there := 0
-	for done := 0; done < rows; {
-		var rest []int16
-		if levels != nil {
-			rest = levels[done:]
-		}
-		n, got, err := batch(int64(rows-done), values[there:], rest, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		if n == 0 {
-			return nil, nil, errors.New("the chunk ends early")
-		}
-		done, there = done+int(n), there+got
+	w := &whole{rows: int(g.NumRows())}
+	if d.MaxDefinitionLevel() > 0 {
+		w.some = slices.Repeat([]bool{true}, w.rows)
 	}
-	if levels == nil {
-		return values, nil, nil
+	return w, g.Read(column, 0, w.rows, w)
+}
+
+// whole are the values of a column of a row group, as a Target. One of the slices has them, with zeros for NULL. None has any if all are
+// NULL.
+type whole struct {
+	rows  int
+	row   int    // the next one
+	some  []bool // which rows have a value, nil if all do
+	ints  []int64
+	reals []float64
+	texts []uint32 // places in words plus one
+	words [][]byte
+}
+
+func put[T any](w *whole, to *[]T, values []T) {
+	if *to == nil {
+		*to = make([]T, w.rows)
 	}
-	some := make([]bool, rows)
-	for i := rows - 1; i >= 0; i-- { // NULLs have no values: move those of the others to their rows
-		var v T
-		if some[i] = levels[i] > 0; some[i] {
-			there--
-			v = values[there]
-		}
-		values[i] = v
-	}
-	return values, some, nil
+	w.row += copy((*to)[w.row:], values)
+}
+
+func (w *whole) Ints(values []int64) { put(w, &w.ints, values) }
+
+func (w *whole) Reals(values []float64) { put(w, &w.reals, values) }
+
+func (w *whole) Texts(numbers []uint32) { put(w, &w.texts, numbers) }
+
+func (w *whole) Number(b []byte) uint32 {
+	w.words = append(w.words, slices.Clone(b))
+	return uint32(len(w.words))
+}
+
+func (w *whole) Nulls(n int) {
+	clear(w.some[w.row : w.row+n])
+	w.row += n
 }
 
 // Builder makes a chunk of rows of several row groups.
@@ -101,46 +102,70 @@ func (b *Builder) Begin(s *table.Schema) {
 	}
 }
 
-// Add adds the values of the rows to keep, and returns them.
-func (b *Builder) Add(g *RowGroup, column int, keep []bool, rows int) (values any, some []bool, err error) {
-	if b.schema.Columns[column].Type.Interned() {
-		ids, err := b.texts(g, column, keep)
-		b.columns[column].values = join(b.columns[column].values, ids)
-		return ids, nil, err
-	}
-	chunk, err := g.Column(column)
+// Add adds the values of the rows to keep. It returns those of a column of 64-bit integers, and which rows have a value, nil if all do.
+func (b *Builder) Add(g *RowGroup, column int, keep []bool, rows int) (ints []int64, some []bool, err error) {
+	t := b.schema.Columns[column].Type
+	w, err := g.whole(column, parquetTypes[t])
 	if err != nil {
 		return nil, nil, err
 	}
-	n := int(g.NumRows())
 	to := &b.columns[column]
-	switch c := chunk.(type) {
-	case *file.Int64ColumnChunkReader:
-		values, some, err = addValues(to, n, keep, rows, chunk, c.ReadBatch)
-	case *file.Int32ColumnChunkReader:
-		values, some, err = addValues(to, n, keep, rows, chunk, c.ReadBatch)
-	case *file.Float64ColumnChunkReader:
-		values, some, err = addValues(to, n, keep, rows, chunk, c.ReadBatch)
-	case *file.BooleanColumnChunkReader:
-		values, some, err = addValues(to, n, keep, rows, chunk, c.ReadBatch)
+	switch t {
+	case table.TypeString, table.TypeBytes:
+		to.values = join(to.values, b.intern(w, keep, rows))
+		return nil, nil, nil
+	case table.TypeFloat64:
+		to.values = join(to.values, kept(filled(w, w.reals), keep, rows))
 	default:
-		err = fmt.Errorf("a column of type %s", chunk.Type())
+		ints = kept(filled(w, w.ints), keep, rows)
+		switch t {
+		case table.TypeInt32:
+			to.values = join(to.values, convert(ints, func(v int64) int32 { return int32(v) }))
+		case table.TypeBool:
+			to.values = join(to.values, convert(ints, func(v int64) bool { return v != 0 }))
+		default:
+			to.values = join(to.values, ints)
+		}
 	}
-	return values, some, err
-}
-
-func addValues[T any](to *builtColumn, n int, keep []bool, rows int, chunk file.ColumnChunkReader, batch func(int64, []T, []int16, []int16) (int64, int, error)) (any, []bool, error) {
-	values, some, err := read(n, chunk, batch)
-	if err != nil {
-		return nil, nil, err
-	}
-	values = kept(values, keep, rows)
-	to.values = join(to.values, values)
-	if some != nil {
-		some = kept(some, keep, rows)
+	if w.some != nil {
+		some = kept(w.some, keep, rows)
 		to.some = append(to.some, some...)
 	}
-	return values, some, nil
+	return ints, some, nil
+}
+
+// filled returns values, or zeros if all are NULL.
+func filled[T any](w *whole, values []T) []T {
+	if values == nil {
+		return make([]T, w.rows)
+	}
+	return values
+}
+
+func convert[T, U any](values []T, to func(T) U) []U {
+	all := make([]U, len(values))
+	for i, v := range values {
+		all[i] = to(v)
+	}
+	return all
+}
+
+// intern returns the texts or bytes of the rows to keep.
+func (b *Builder) intern(w *whole, keep []bool, rows int) []table.StringID {
+	ids := make([]table.StringID, len(w.words)+1) // 0 for a word that no row had so far
+	all := make([]table.StringID, 0, rows)
+	for row, number := range filled(w, w.texts) {
+		if !keep[row] {
+			continue
+		}
+		if number > 0 && ids[number] == 0 {
+			word := w.words[number-1]
+			ids[number] = b.strings.InternBytes(word)
+			b.Text += int64(len(word))
+		}
+		all = append(all, ids[number])
+	}
+	return all
 }
 
 // kept returns the values of the rows to keep.
@@ -163,50 +188,6 @@ func join[T any](to any, values []T) any {
 		return values
 	}
 	return append(to.([]T), values...)
-}
-
-// texts returns the texts or bytes of the rows to keep. Each text of the dictionary is looked up once, if it is kept.
-func (b *Builder) texts(g *RowGroup, column int, keep []bool) ([]table.StringID, error) {
-	pages, err := g.GetColumnPageReader(column)
-	if err != nil {
-		return nil, err
-	}
-	descr := g.MetaData().Schema.Column(column)
-	dictionary := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.Binary}
-	records := file.NewRecordReader(descr, file.LevelInfo{NullSlotUsage: 1, DefLevel: descr.MaxDefinitionLevel()},
-		dictionary, memory.DefaultAllocator, g.pool).(file.BinaryRecordReader)
-	defer records.Release()
-	records.SetPageReader(pages)
-	if _, err := records.ReadRecords(int64(len(keep))); err != nil {
-		return nil, err
-	}
-	var all []table.StringID
-	row := 0
-	for _, chunk := range records.GetBuilderChunks() {
-		texts := chunk.(*array.Dictionary)
-		values := texts.Dictionary().(*array.Binary)
-		ids := make([]table.StringID, values.Len())
-		for i := range texts.Len() {
-			if row++; !keep[row-1] {
-				continue
-			}
-			var id table.StringID
-			if !texts.IsNull(i) {
-				at := texts.GetValueIndex(i)
-				if ids[at] == 0 {
-					ids[at] = b.strings.InternBytes(values.Value(at))
-					b.Text += int64(values.ValueLen(at))
-				}
-				id = ids[at]
-			}
-			all = append(all, id)
-		}
-		texts.Release()
-	}
-	if row < len(keep) {
-		return nil, errors.New("the chunk ends early")
-	}
-	return all, nil
 }
 
 // Chunk returns the rows that were added, and begins anew. It returns nil if there are none.

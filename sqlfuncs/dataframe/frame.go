@@ -339,6 +339,13 @@ func (v *Values) Float(x float64) {
 	v.rows++
 }
 
+// Reals adds real numbers; NaN is NULL.
+func (v *Values) Reals(x []float64) {
+	for _, n := range x {
+		v.Float(n)
+	}
+}
+
 // Text adds a text by its number in the pool.
 func (v *Values) Text(id uint32) {
 	v.texts.add(id)
@@ -380,6 +387,13 @@ func (v *Values) Null() {
 		v.texts.add(0)
 	}
 	v.rows++
+}
+
+// Nulls adds rows without a value.
+func (v *Values) Nulls(n int) {
+	for range n {
+		v.Null()
+	}
 }
 
 // done returns the values in their smallest form. There will be no more.

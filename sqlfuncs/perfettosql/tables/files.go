@@ -2,11 +2,16 @@ package tables
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"unsafe"
 
+	physical "github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
-	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe/parquetfile"
 )
 
 // FileOpener opens the files that there are of those that paths returns for a table.
@@ -17,7 +22,7 @@ func FileOpener(paths func(table string) []string) Opener {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			var rows *parquetfile.File
+			var rows *File
 			if err == nil {
 				rows, err = OpenFile(f, pool)
 			}
@@ -33,11 +38,130 @@ func FileOpener(paths func(table string) []string) Opener {
 	}
 }
 
-// OpenFile opens a Parquet file, and closes it if that fails.
-func OpenFile(f *os.File, pool *dataframe.Pool) (*parquetfile.File, error) {
-	rows, err := parquetfile.Open(f, pool)
+// File is a Parquet file whose columns are read when they are first needed.
+type File struct {
+	rows   int
+	first  int // row of the file that is row 0
+	pool   *dataframe.Pool
+	reader *file.Reader
+	at     map[string]int
+}
+
+// OpenFile opens a Parquet file, and closes it if that fails. Texts go to the pool.
+func OpenFile(from *os.File, pool *dataframe.Pool) (f *File, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, from.Close())
+		}
+	}()
+	defer rescue(&err)
+	reader, err := file.NewParquetReader(from)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, err
 	}
-	return rows, nil
+	f = &File{rows: int(reader.NumRows()), pool: pool, reader: reader, at: map[string]int{}}
+	for i := range reader.MetaData().Schema.NumColumns() {
+		f.at[reader.MetaData().Schema.Column(i).Name()] = i
+	}
+	return f, nil
+}
+
+// rescue turns a panic of the Parquet library about damaged data into an error.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("damaged: %v", p)
+	}
+}
+
+// Close closes the file. Columns that were not read by then cannot be.
+func (f *File) Close() error { return f.reader.Close() }
+
+// Slice narrows the file to some of its rows.
+func (f *File) Slice(from, to int) { f.first, f.rows = f.first+from, to-from }
+
+// Len returns the number of rows.
+func (f *File) Len() int { return f.rows }
+
+// Has reports whether the file has a column.
+func (f *File) Has(column string) bool { _, ok := f.at[column]; return ok }
+
+// Metadata returns a value of the file's metadata, or "".
+func (f *File) Metadata(key string) string {
+	v := f.reader.MetaData().KeyValueMetadata().FindValue(key)
+	if v == nil {
+		return ""
+	}
+	return *v
+}
+
+// Texts returns a column of texts.
+func (f *File) Texts(column string) (dataframe.Reader, error) {
+	v := dataframe.NewValues(dataframe.Text)
+	err := f.Read(column, f.rows, v)
+	return v.Reader(f.pool), err
+}
+
+// Read reads the first rows of a column, all if there are fewer, into values of the kind that they hold.
+func (f *File) Read(column string, rows int, to *dataframe.Values) (err error) {
+	defer rescue(&err)
+	last := f.first + min(rows, f.rows)
+	i, ok := f.at[column]
+	if !ok {
+		return fmt.Errorf("the file has no column %s", column)
+	}
+	to.Grow(last - f.first)
+	kind := dataframe.Integer
+	switch f.reader.MetaData().Schema.Column(i).PhysicalType() {
+	case physical.Types.ByteArray:
+		kind = dataframe.Text
+	case physical.Types.Double:
+		kind = dataframe.Real
+	}
+	if kind != to.Kind() {
+		return fmt.Errorf("column %s has another type", column)
+	}
+	before := 0 // rows in earlier groups
+	for g := range f.reader.NumRowGroups() {
+		group := parquet.Group(f.reader, g)
+		rows := int(group.NumRows())
+		from, end := max(f.first-before, 0), min(last-before, rows)
+		before += rows
+		if from >= end {
+			continue
+		}
+		if err := group.Read(i, from, end, target{to, f.pool}); err != nil {
+			return fmt.Errorf("column %s: %w", column, err)
+		}
+	}
+	return nil
+}
+
+// target adds values to those of a frame.
+type target struct {
+	*dataframe.Values
+	pool *dataframe.Pool
+}
+
+// Number implements parquet.Target.
+func (t target) Number(b []byte) uint32 {
+	return t.pool.Add(unsafe.String(unsafe.SliceData(b), len(b)))
+}
+
+// Bytes returns a value of a column of bytes, nil for NULL.
+func (f *File) Bytes(column string, row int) (value []byte, err error) {
+	defer rescue(&err)
+	i, ok := f.at[column]
+	if !ok || row < 0 || row >= f.rows {
+		return nil, nil
+	}
+	row += f.first
+	for g := range f.reader.NumRowGroups() {
+		group := parquet.Group(f.reader, g)
+		if rows := int(group.NumRows()); row >= rows {
+			row -= rows
+			continue
+		}
+		return group.Bytes(i, row)
+	}
+	return nil, nil
 }

@@ -84,14 +84,13 @@ func (k *keptRows) Read(column string, rows int, to *dataframe.Values) error {
 func (k *keptRows) add(c *table.Chunk, i int, v table.Vector, n int, to *dataframe.Values) error {
 	switch values := v.Values.(type) {
 	case nil:
-		for row := range n {
-			if c.Schema.Columns[i].Row {
-				to.Int(c.Base + int64(row))
-			} else {
-				to.Null()
-			}
+		if !c.Schema.Columns[i].Row {
+			to.Nulls(n)
+			return nil
 		}
-		return nil
+		for row := range n {
+			to.Int(c.Base + int64(row))
+		}
 	case []table.StringID:
 		return k.addTexts(c, values[:n], to)
 	case []int64:
@@ -105,9 +104,7 @@ func (k *keptRows) add(c *table.Chunk, i int, v table.Vector, n int, to *datafra
 			to.Bool(x)
 		}
 	case []float64:
-		for _, x := range values[:n] {
-			to.Float(x)
-		}
+		to.Reals(values[:n])
 	default:
 		return fmt.Errorf("a column of type %T", values)
 	}

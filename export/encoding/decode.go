@@ -1,26 +1,31 @@
-package parquetfile
+package encoding
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 )
 
-// maxWidth is how many bits an index of a dictionary has at most.
-const maxWidth = 32
+var (
+	// ErrDamaged is returned for values that are not encoded as the encoding says.
+	ErrDamaged = errors.New("a damaged page")
+	// ErrUnknown is returned for a way of encoding that others use.
+	ErrUnknown = errors.New("an unknown encoding")
+)
 
-// hybrid appends n numbers of some bits each, in the encoding that Parquet calls RLE: runs of one number, and packed ones.
-func hybrid(to []uint32, b []byte, width, n int) ([]uint32, error) {
+// DecodeHybrid appends n numbers of some bits each, at most 32, in the encoding that Parquet calls RLE: runs of one number, and packed ones.
+func DecodeHybrid(to []uint32, b []byte, width, n int) ([]uint32, error) {
 	to = slices.Grow(to, n)
 	for n > 0 {
 		head, used := binary.Uvarint(b)
 		if used <= 0 {
-			return to, errPage
+			return to, ErrDamaged
 		}
 		b = b[used:]
 		if head&1 == 0 {
 			size := (width + 7) / 8
 			if size > len(b) {
-				return to, errPage
+				return to, ErrDamaged
 			}
 			var value uint32
 			for i, part := range b[:size] {
@@ -36,7 +41,7 @@ func hybrid(to []uint32, b []byte, width, n int) ([]uint32, error) {
 		groups := int(min(head>>1, uint64(n+7)/8)) // of eight
 		size := groups * width
 		if size > len(b) {
-			return to, errPage
+			return to, ErrDamaged
 		}
 		run := min(8*groups, n)
 		to = unpack(to, b[:size], width, run)
@@ -65,30 +70,30 @@ func unpack(to []uint32, b []byte, width, n int) []uint32 {
 // mostOfMiniblock is how many differences a miniblock has at most. Most writers have 32 or 64.
 const mostOfMiniblock = 1024
 
-// delta appends n integers in the encoding DELTA_BINARY_PACKED.
-func delta(to []int64, b []byte, n int) ([]int64, error) {
+// DecodeDelta appends n integers in the encoding DELTA_BINARY_PACKED.
+func DecodeDelta(to []int64, b []byte, n int) ([]int64, error) {
 	var head [3]uint64 // size of a block, miniblocks in it, number of values
 	for i := range head {
 		used := 0
 		if head[i], used = binary.Uvarint(b); used <= 0 {
-			return to, errPage
+			return to, ErrDamaged
 		}
 		b = b[used:]
 	}
 	value, used := binary.Varint(b)
 	if used <= 0 || head[2] < uint64(n) {
-		return to, errPage
+		return to, ErrDamaged
 	}
 	b = b[used:]
 	if head[1] == 0 || head[0]%head[1] != 0 || head[0]/head[1]%8 != 0 || head[0]/head[1] > mostOfMiniblock || head[1] > mostOfMiniblock {
-		return to, errEncoding
+		return to, ErrUnknown
 	}
 	miniblocks, each := int(head[1]), int(head[0]/head[1])
 	to = append(slices.Grow(to, n), value)
 	for n--; n > 0; {
 		least, used := binary.Varint(b)
 		if used <= 0 || len(b)-used < miniblocks {
-			return to, errPage
+			return to, ErrDamaged
 		}
 		widths := b[used : used+miniblocks]
 		b = b[used+miniblocks:]
@@ -98,17 +103,17 @@ func delta(to []int64, b []byte, n int) ([]int64, error) {
 			}
 			size := each / 8 * int(width)
 			if width > 64 || size > len(b) {
-				return to, errPage
+				return to, ErrDamaged
 			}
-			to = add(to, b, size, int(width), min(each, n), least)
+			to = addUp(to, b, size, int(width), min(each, n), least)
 			b, n = b[size:], n-min(each, n)
 		}
 	}
 	return to, nil
 }
 
-// add appends n values, each the sum of the one before, least, and a number of some bits in the first bytes of b.
-func add(to []int64, b []byte, size, width, n int, least int64) []int64 {
+// addUp appends n values, each the sum of the one before, least, and a number of some bits in the first bytes of b.
+func addUp(to []int64, b []byte, size, width, n int, least int64) []int64 {
 	value := to[len(to)-1]
 	if width == 0 {
 		for range n {
@@ -135,10 +140,10 @@ func add(to []int64, b []byte, size, width, n int, least int64) []int64 {
 	return to
 }
 
-// delta32 is delta for integers of 32 bits, whose differences wrap around.
-func delta32(to []int64, b []byte, n int) ([]int64, error) {
+// DecodeDelta32 is DecodeDelta for integers of 32 bits, whose differences wrap around.
+func DecodeDelta32(to []int64, b []byte, n int) ([]int64, error) {
 	from := len(to)
-	to, err := delta(to, b, n)
+	to, err := DecodeDelta(to, b, n)
 	for i, v := range to[from:] {
 		to[from+i] = int64(int32(v))
 	}

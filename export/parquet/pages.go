@@ -1,9 +1,8 @@
-package parquetfile
+package parquet
 
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -11,15 +10,27 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/export/encoding"
 )
+
+// Target takes the values of a column, in the order of rows.
+type Target interface {
+	Ints([]int64) // integers of any size, and flags as 0 or 1
+	Reals([]float64)
+	Texts([]uint32)         // by their numbers
+	Number(b []byte) uint32 // the number of a text or of bytes, which are valid during the call
+	Nulls(n int)
+}
+
+// maxWidth is how many bits an index of a dictionary has at most.
+const maxWidth = 32
 
 // pages reads a column page by page, in the encodings that most files have. The library decodes a value at a time, and a text of a dictionary
 // for each row that has it.
 type pages[T any] struct {
 	codec[T]
 	*room[T]
-	to       *dataframe.Values
+	to       Target
 	rows     int // of the chunk
 	nullable bool
 }
@@ -45,50 +56,50 @@ type codec[T any] struct {
 	add   func([]T)                                  // adds them to the column
 }
 
-var (
-	errEncoding = errors.New("an encoding for the library")
-	errPage     = errors.New("a damaged page")
-)
+// Read reads the rows of a column from one up to another.
+func (g *RowGroup) Read(column, from, end int, to Target) error {
+	from, err := g.readPages(column, from, end, to)
+	if err != nil || from == end {
+		return err
+	}
+	return g.readByLibrary(column, from, end, to)
+}
 
-// readPages reads the rows from one up to another of a chunk. It returns the first one that it has not read, because it is in a page with another
-// encoding.
-func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *dataframe.Values) (at int, err error) {
-	d := f.reader.MetaData().Schema.Column(column)
+// readPages reads the rows of a column from one up to another. It returns the first one that it has not read, because it is in a page with
+// another encoding.
+func (g *RowGroup) readPages(column, from, end int, to Target) (at int, err error) {
+	d := g.MetaData().Schema.Column(column)
 	if d.MaxRepetitionLevel() > 0 || d.MaxDefinitionLevel() > 1 {
 		return from, nil
 	}
-	read, rows, nullable := pagesReader(nil), int(group.NumRows()), d.MaxDefinitionLevel() > 0
-	switch t := d.PhysicalType(); {
-	case t == parquet.Types.ByteArray && to.Kind() == dataframe.Text:
+	read, rows, nullable := pagesReader(nil), int(g.NumRows()), d.MaxDefinitionLevel() > 0
+	switch t := d.PhysicalType(); t {
+	case parquet.Types.ByteArray:
 		room := textRooms.Get().(*room[uint32])
 		defer textRooms.Put(room)
-		read = (&pages[uint32]{codec[uint32]{plain: f.plainTexts, add: to.Texts}, room, to, rows, nullable}).read
-	case t == parquet.Types.Double && to.Kind() == dataframe.Real:
+		plain := func(numbers []uint32, b []byte, n int) ([]uint32, error) { return plainTexts(numbers, b, n, to.Number) }
+		read = (&pages[uint32]{codec[uint32]{plain: plain, add: to.Texts}, room, to, rows, nullable}).read
+	case parquet.Types.Double:
 		room := realRooms.Get().(*room[float64])
 		defer realRooms.Put(room)
-		add := func(values []float64) {
-			for _, v := range values {
-				to.Float(v)
-			}
-		}
-		read = (&pages[float64]{codec[float64]{plain: plainReals, add: add}, room, to, rows, nullable}).read
-	case (t == parquet.Types.Int64 || t == parquet.Types.Int32) && to.Kind() == dataframe.Integer:
+		read = (&pages[float64]{codec[float64]{plain: plainReals, add: to.Reals}, room, to, rows, nullable}).read
+	case parquet.Types.Int64, parquet.Types.Int32:
 		room := integerRooms.Get().(*room[int64])
 		defer integerRooms.Put(room)
-		codec := codec[int64]{plain: plain64, delta: delta, add: to.Ints}
+		codec := codec[int64]{plain: plain64, delta: encoding.DecodeDelta, add: to.Ints}
 		if t == parquet.Types.Int32 {
-			codec.plain, codec.delta = plain32, delta32
+			codec.plain, codec.delta = plain32, encoding.DecodeDelta32
 		}
 		read = (&pages[int64]{codec, room, to, rows, nullable}).read
 	default:
 		return from, nil
 	}
-	reader, err := group.GetColumnPageReader(column)
+	reader, err := g.GetColumnPageReader(column)
 	if err != nil {
 		return from, err
 	}
 	defer reader.Close()
-	if at, err = read(reader, from, end); err == errEncoding {
+	if at, err = read(reader, from, end); err == encoding.ErrUnknown {
 		err = nil
 	}
 	return at, err
@@ -97,7 +108,7 @@ func (f *File) readPages(group *file.RowGroupReader, column, from, end int, to *
 // pagesReader is pages.read.
 type pagesReader func(reader file.PageReader, from, end int) (at int, err error)
 
-// read reads the rows from one up to another. It returns the first one that it has not read. The error is errEncoding if that is in a page with
+// read reads the rows from one up to another. It returns the first one that it has not read. The error is encoding.ErrUnknown if that is in a page with
 // another encoding.
 func (p *pages[T]) read(reader file.PageReader, from, end int) (at int, err error) {
 	p.words = p.words[:0] // those of another column
@@ -132,7 +143,7 @@ func (p *pages[T]) seek(reader file.PageReader, row int64) error {
 
 func (p *pages[T]) setWords(page *file.DictionaryPage) (err error) {
 	if e := parquet.Encoding(page.Encoding()); e != parquet.Encodings.Plain && e != parquet.Encodings.PlainDict {
-		return errEncoding
+		return encoding.ErrUnknown
 	}
 	p.words, err = p.plain(p.words[:0], page.Data(), int(page.NumValues()))
 	return err
@@ -145,7 +156,7 @@ func (p *pages[T]) addPage(page file.DataPage, from, end int) (at int, err error
 		return from, nil
 	}
 	if first > from || n > p.rows {
-		return from, errPage
+		return from, encoding.ErrDamaged
 	}
 	if err := p.decode(page, n); err != nil {
 		return from, err
@@ -168,9 +179,7 @@ func (p *pages[T]) addPage(page file.DataPage, from, end int) (at int, err error
 			rest = rest[i-begin:]
 			continue
 		}
-		for range i - begin - before {
-			p.to.Null()
-		}
+		p.to.Nulls(i - begin - before)
 	}
 	return at, nil
 }
@@ -182,7 +191,7 @@ func (p *pages[T]) decode(page file.DataPage, n int) (err error) {
 		return err
 	}
 	if p.nullable {
-		if p.levels, err = hybrid(p.levels[:0], levels, 1, n); err != nil {
+		if p.levels, err = encoding.DecodeHybrid(p.levels[:0], levels, 1, n); err != nil {
 			return err
 		}
 		n = 0
@@ -200,7 +209,7 @@ func (p *pages[T]) decode(page file.DataPage, n int) (err error) {
 	case e == parquet.Encodings.RLEDict || e == parquet.Encodings.PlainDict:
 		err = p.lookUp(b, n)
 	default:
-		err = errEncoding
+		err = encoding.ErrUnknown
 	}
 	return err
 }
@@ -211,22 +220,22 @@ func (p *pages[T]) split(page file.DataPage) (levels, values []byte, err error) 
 	switch page := page.(type) {
 	case *file.DataPageV2:
 		if size = int(page.DefinitionLevelByteLen()); page.RepetitionLevelByteLen() != 0 {
-			return nil, nil, errPage
+			return nil, nil, encoding.ErrDamaged
 		}
 	case *file.DataPageV1:
 		if !p.nullable {
 			return nil, b, nil
 		}
 		if page.DefinitionLevelEncoding() != parquet.Encodings.RLE {
-			return nil, nil, errEncoding
+			return nil, nil, encoding.ErrUnknown
 		}
 		if len(b) < 4 {
-			return nil, nil, errPage
+			return nil, nil, encoding.ErrDamaged
 		}
 		size, b = int(binary.LittleEndian.Uint32(b)), b[4:]
 	}
 	if size > len(b) {
-		return nil, nil, errPage
+		return nil, nil, encoding.ErrDamaged
 	}
 	return b[:size], b[size:], nil
 }
@@ -234,33 +243,33 @@ func (p *pages[T]) split(page file.DataPage) (levels, values []byte, err error) 
 // lookUp decodes n values of the dictionary.
 func (p *pages[T]) lookUp(b []byte, n int) (err error) {
 	if len(b) == 0 || b[0] > maxWidth {
-		return errPage
+		return encoding.ErrDamaged
 	}
-	if p.indices, err = hybrid(p.indices[:0], b[1:], int(b[0]), n); err != nil {
+	if p.indices, err = encoding.DecodeHybrid(p.indices[:0], b[1:], int(b[0]), n); err != nil {
 		return err
 	}
 	p.values = slices.Grow(p.values, n)
 	for _, index := range p.indices {
 		if int(index) >= len(p.words) {
-			return errPage
+			return encoding.ErrDamaged
 		}
 		p.values = append(p.values, p.words[index])
 	}
 	return nil
 }
 
-// plainTexts appends the numbers in the pool of n texts, each of which follows its size.
-func (f *File) plainTexts(to []uint32, b []byte, n int) ([]uint32, error) {
+// plainTexts appends the numbers of n texts, each of which follows its size.
+func plainTexts(to []uint32, b []byte, n int, number func([]byte) uint32) ([]uint32, error) {
 	if n > len(b)/4 {
-		return to, errPage
+		return to, encoding.ErrDamaged
 	}
 	to = slices.Grow(to, n)
 	for range n {
 		if len(b) < 4 || int(binary.LittleEndian.Uint32(b)) > len(b)-4 {
-			return to, errPage
+			return to, encoding.ErrDamaged
 		}
 		end := 4 + int(binary.LittleEndian.Uint32(b))
-		to = append(to, f.pool.Add(unsafeString(b[4:end])))
+		to = append(to, number(b[4:end]))
 		b = b[end:]
 	}
 	return to, nil
@@ -270,7 +279,7 @@ func (f *File) plainTexts(to []uint32, b []byte, n int) ([]uint32, error) {
 func plain[T any](size int, value func([]byte) T) func(to []T, b []byte, n int) ([]T, error) {
 	return func(to []T, b []byte, n int) ([]T, error) {
 		if n > len(b)/size {
-			return to, errPage
+			return to, encoding.ErrDamaged
 		}
 		to = slices.Grow(to, n)
 		for ; n > 0; n-- {

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -219,6 +221,29 @@ func TestProfilesOfCases(t *testing.T) {
 		if shown[of] == 0 {
 			t.Errorf("no profile of %s", of)
 		}
+	}
+}
+
+// Frames that a pprof file names as those of an allocator are in none of the texts.
+func TestDroppedFrames(t *testing.T) {
+	t.Parallel()
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}, DropFrames: "malloc", Sample: []*profile.Sample{{Value: []int64{64}}}}
+	for i, name := range []string{"malloc_hook", "malloc", "main"} {
+		f := &profile.Function{ID: uint64(i) + 1, Name: name}
+		l := &profile.Location{ID: uint64(i) + 1, Line: []profile.Line{{Function: f}}}
+		p.Function, p.Location, p.Sample[0].Location = append(p.Function, f), append(p.Location, l), append(p.Sample[0].Location, l)
+	}
+	dir := t.TempDir()
+	var b bytes.Buffer
+	if err := errors.Join(p.Write(&b), os.WriteFile(filepath.Join(dir, "heap.pb.gz"), b.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if top := tpconvert(t, dir, "flamegraph", "--top", "heap.pb.gz"); !strings.Contains(top.stdout, "64B   100%   100%        64B   100%  main\n") {
+		t.Error(top.stdout)
+	}
+	tpconvert(t, dir, "flamegraph", "-o", "heap.folded", "heap.pb.gz").expect(t, exitDone, "")
+	if got, err := os.ReadFile(filepath.Join(dir, "heap.folded")); err != nil || string(got) != "main 64\n" {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 

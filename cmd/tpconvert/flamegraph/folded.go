@@ -13,6 +13,9 @@ import (
 
 // WriteFolded writes the stacks of a profile with one metric, one per line: main;run;read 312.
 func WriteFolded(w io.Writer, p *profile.Profile) error {
+	if err := p.RemoveUninteresting(); err != nil { // as Top does
+		return err
+	}
 	nameUnknown(p)
 	sums := map[string]int64{}
 	for _, s := range p.Sample {

@@ -74,7 +74,7 @@ func ExampleConvert_errors() {
 	_, err = tpconvert.Convert(ctx, good, filepath.Join(dir, "other"), tpconvert.Options{})
 	fmt.Println(errors.Is(err, context.Canceled))
 	// Output:
-	// damaged.json json true
+	// damaged.json Trace Event Format true
 	// true
 	// 1 of 2 true gzip/pprof
 	// true

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -31,27 +34,42 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes the page, which loads nothing and runs nothing but its own scripts.
+// Write writes the page, which loads nothing and runs nothing but its own scripts, and the library that these unpack.
 func (p *Page) Write(w io.Writer) error {
-	scripts := []template.JS{template.JS(pageJS)}
+	scripts, allowed := []template.JS{template.JS(pageJS)}, []string{pageJS}
+	var data, library template.JS
 	if p.packed != nil {
-		scripts = append(scripts, template.JS(echarts), template.JS(picturesJS))
-	}
-	data := ""
-	if p.packed != nil {
-		data = `"` + base64.StdEncoding.EncodeToString(p.packed) + `"`
+		packed, err := pack(func(w io.Writer) error { _, err := io.WriteString(w, echarts); return err })
+		if err != nil {
+			return err
+		}
+		scripts, allowed = append(scripts, template.JS(picturesJS)), append(allowed, picturesJS, echarts)
+		data, library = quoted(p.packed), quoted(packed)
 	}
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src"
-	for _, script := range scripts {
-		policy += " " + hash(string(script))
+	for _, script := range allowed {
+		policy += " " + hash(script)
 	}
 	return page().Execute(w, struct {
 		*Page
-		Policy  string
-		Style   template.CSS
-		Data    template.JS // a text in base64
-		Scripts []template.JS
-	}{p, policy, template.CSS(pageCSS), template.JS(data), scripts})
+		Policy        string
+		Style         template.CSS
+		Data, Library template.JS
+		Scripts       []template.JS
+	}{p, policy, template.CSS(pageCSS), data, library, scripts})
+}
+
+// pack compresses what is written.
+func pack(write func(io.Writer) error) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	err := cmp.Or(write(w), w.Close())
+	return packed.Bytes(), err
+}
+
+// quoted is bytes as a JSON text in base64.
+func quoted(data []byte) template.JS {
+	return template.JS(`"` + base64.StdEncoding.EncodeToString(data) + `"`)
 }
 
 // Left says which rows are not shown.

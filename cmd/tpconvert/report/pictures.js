@@ -2,11 +2,11 @@
 
 let data; // what is drawn
 
-// The data of the page are JSON, compressed and in base64.
-async function unpack() {
-  const bytes = Uint8Array.from(atob(JSON.parse(document.getElementById("data").textContent)), c => c.charCodeAt(0));
+// The data of the page and the library are compressed and in base64.
+function unpack(id) {
+  const bytes = Uint8Array.from(atob(JSON.parse(document.getElementById(id).textContent)), c => c.charCodeAt(0));
   const packed = new ReadableStream({start(to) { to.enqueue(bytes); to.close(); }});
-  return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).json();
+  return new Response(packed.pipeThrough(new DecompressionStream("gzip")));
 }
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name); }
@@ -347,7 +347,8 @@ function flame(parent) {
   select();
 }
 
-unpack().then(found => {
+Promise.all([unpack("library").text(), unpack("data").json()]).then(([library, found]) => {
+  make("script", document.head, {textContent: library});
   data = found;
   document.querySelectorAll(".timeline").forEach(timeline);
   document.querySelectorAll(".flame").forEach(flame);

@@ -1,10 +1,9 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
+	"io"
 	"math"
 	"slices"
 
@@ -75,10 +74,9 @@ func (m *maker) encode() ([]byte, error) {
 			}
 		}
 		charts = min(charts, 16) / 2
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
-		if err := cmp.Or(json.NewEncoder(w).Encode(d), w.Close()); err != nil || packed.Len() <= maxData || nodes < 100 {
-			return packed.Bytes(), err
+		packed, err := pack(func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+		if err != nil || len(packed) <= maxData || nodes < 100 {
+			return packed, err
 		}
 	}
 }

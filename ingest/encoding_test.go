@@ -63,7 +63,7 @@ func TestDamagedUTF16(t *testing.T) {
 	wantStats(t, tables, "invalid_utf8=2", "json_trailing_data=1")
 
 	_, err := ingesttest.Read(t, ingesttest.File{Name: "f", Reader: bytes.NewReader(encode(t, binary.LittleEndian, `{"traceEvents": 5}`))})
-	if err == nil || !strings.Contains(err.Error(), "f (json) at byte 16: in the text decoded from UTF-16: traceEvents is not an array") {
+	if err == nil || !strings.Contains(err.Error(), "f (Trace Event Format) at byte 16: in the text decoded from UTF-16: traceEvents is not an array") {
 		t.Error(err)
 	}
 }

@@ -218,7 +218,7 @@ func TestNoEvents(t *testing.T) {
 		`{"log":{"version":"1.2"}}`:  "it looks like an HTTP archive (HAR), which is not supported",
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
-		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (json): no trace events: "+want {
+		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (Trace Event Format): no trace events: "+want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -476,7 +476,7 @@ func TestBrokenInput(t *testing.T) {
 		`{"a":1,"traceEvents" [` + event: 21,
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
-		if !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("a.json (json) at byte %d: ", offset)) {
+		if !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("a.json (Trace Event Format) at byte %d: ", offset)) {
 			t.Errorf("%s: %v, want byte %d", text, err, offset)
 		}
 	}

@@ -10,12 +10,8 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/tpconvert/tpconvert/export"
-	arrowfile "github.com/tpconvert/tpconvert/export/arrow"
+	"github.com/tpconvert/tpconvert/export/arrow"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -23,11 +19,8 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// A record batch of an exported table ends once it has this many rows or bytes of text.
-const (
-	exportRows = 64 << 10
-	exportText = 16 << 20
-)
+// exportRows is the most rows of a record batch of an exported table.
+const exportRows = 64 << 10
 
 // exportPart is the size of the parts in which an export is sent.
 const exportPart = 128 << 10
@@ -90,11 +83,7 @@ func exportTable(ctx context.Context, s *session.Session, t *table.Schema, file 
 		return err
 	}
 	buffer := bufio.NewWriterSize(file, exportPart)
-	out, err := newArrowRows(buffer, t)
-	if err == nil {
-		err = out.add(ctx, rows, stored.Array)
-	}
-	if err := errors.Join(err, out.close(), buffer.Flush()); err != nil {
+	if err := errors.Join(writeArrow(ctx, buffer, t, rows, stored.Array), buffer.Flush()); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
@@ -116,104 +105,49 @@ func rewind(file *os.File) error {
 	return err
 }
 
-// arrowRows writes rows to an Arrow IPC file.
-type arrowRows struct {
-	file  *ipc.FileWriter
-	batch *array.RecordBuilder
-	cells []func(r dataframe.Reader, row int) int // by column: appends a value, and returns its bytes of text
-	rows  int                                     // of the batch
-	text  int                                     // bytes in the batch
-}
-
-func newArrowRows(to io.Writer, t *table.Schema) (*arrowRows, error) {
-	schema := arrowfile.PlainSchema(t)
-	file, err := ipc.NewFileWriter(to, ipc.WithSchema(schema))
+// writeArrow writes the rows of a table as an Arrow IPC file. Columns of bytes are not in the frame.
+func writeArrow(ctx context.Context, to io.Writer, t *table.Schema, of *dataframe.Frame, data func(row int64) ([]byte, error)) error {
+	t = t.WithColumns(t.Columns)
+	file, err := arrow.NewPlain(to, t)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a := &arrowRows{file: file, batch: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
-	for _, column := range a.batch.Fields() {
-		a.cells = append(a.cells, appender(column))
-	}
-	return a, nil
-}
-
-// appender returns a function that appends the value of a row, which is not NULL, and returns its bytes of text. It returns nil
-// for a column of bytes.
-func appender(column array.Builder) func(dataframe.Reader, int) int {
-	switch b := column.(type) {
-	case *array.Int64Builder:
-		return func(r dataframe.Reader, row int) int { b.Append(r.Int(row)); return 0 }
-	case *array.Int32Builder:
-		return func(r dataframe.Reader, row int) int { b.Append(int32(r.Int(row))); return 0 }
-	case *array.Float64Builder:
-		return func(r dataframe.Reader, row int) int { b.Append(r.Float(row)); return 0 }
-	case *array.BooleanBuilder:
-		return func(r dataframe.Reader, row int) int { b.Append(r.Int(row) != 0); return 0 }
-	case *array.BinaryBuilder:
-		return nil
-	case *array.StringBuilder:
-		return func(r dataframe.Reader, row int) int {
-			text := r.Text(row)
-			b.Append(text)
-			return len(text)
-		}
-	}
-	panic(fmt.Sprintf("no table has columns of %s", column.Type()))
-}
-
-// add adds the rows of a table, and writes each batch that is full. Columns of bytes are not in the frame.
-func (a *arrowRows) add(ctx context.Context, of *dataframe.Frame, data func(row int64) ([]byte, error)) error {
-	readers := make([]dataframe.Reader, len(a.cells))
-	for i := range readers {
-		if a.cells[i] == nil {
+	readers := make([]dataframe.Reader, len(t.Columns))
+	for i, c := range t.Columns {
+		if c.Type == table.TypeBytes {
 			continue
 		}
-		var err error
-		if readers[i], err = of.Named(a.batch.Schema().Field(i).Name); err != nil {
+		if readers[i], err = of.Named(c.Name); err != nil {
 			return err
 		}
 	}
+	rows := table.NewBuilder(t, exportRows)
 	for row := range of.Rows {
-		for i, cell := range a.cells {
-			if cell == nil {
+		for i, c := range t.Columns {
+			switch {
+			case c.Type == table.TypeBytes:
 				b, err := data(int64(row))
 				if err != nil {
 					return err
 				}
-				a.batch.Field(i).(*array.BinaryBuilder).Append(b)
-				a.text += len(b)
-				continue
-			}
-			if readers[i].IsNull(row) {
-				a.batch.Field(i).AppendNull()
-			} else {
-				a.text += cell(readers[i], row)
+				rows.Bytes(i, b)
+			case readers[i].IsNull(row):
+				rows.Null(i)
+			case c.Type == table.TypeString:
+				rows.Text(i, readers[i].Text(row))
+			case c.Type == table.TypeFloat64:
+				rows.Float(i, readers[i].Float(row))
+			default:
+				rows.Int(i, readers[i].Int(row))
 			}
 		}
-		if a.rows++; a.rows == exportRows || a.text >= exportText {
-			if err := errors.Join(ctx.Err(), a.flush()); err != nil {
+		if rows.Full() || row == of.Rows-1 {
+			if err := errors.Join(ctx.Err(), file.Append(rows.Chunk())); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
-}
-
-func (a *arrowRows) flush() error {
-	batch := a.batch.NewRecordBatch()
-	defer batch.Release()
-	a.rows, a.text = 0, 0
-	return a.file.Write(batch)
-}
-
-func (a *arrowRows) close() error {
-	defer a.batch.Release()
-	var err error
-	if a.rows > 0 {
-		err = a.flush()
-	}
-	return errors.Join(err, a.file.Close())
+	return file.Close()
 }
 
 // outlet passes the parts of an export to the client.

@@ -21,8 +21,8 @@ func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// texts returns an array of the strings.
-func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
+// dictionary returns an array of the strings.
+func dictionary(ids []table.StringID, view table.StringView) (arrow.Array, error) {
 	size, err := encoding.TextBytes(ids, view)
 	if err != nil {
 		return nil, err

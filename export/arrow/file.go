@@ -52,8 +52,10 @@ var arrowTypes = [...]arrow.DataType{
 func arrowSchema(s *table.Schema, metadata arrow.Metadata) *arrow.Schema {
 	fields := make([]arrow.Field, len(s.Columns))
 	for i, c := range s.Columns {
-		fields[i] = arrow.Field{Name: c.Name, Type: arrowTypes[c.Type], Nullable: c.Nullable,
-			Metadata: arrow.MetadataFrom(map[string]string{"doc": c.Doc})}
+		fields[i] = arrow.Field{Name: c.Name, Type: arrowTypes[c.Type], Nullable: c.Nullable}
+		if c.Doc != "" {
+			fields[i].Metadata = arrow.MetadataFrom(map[string]string{"doc": c.Doc})
+		}
 	}
 	return arrow.NewSchema(fields, &metadata)
 }
@@ -108,14 +110,22 @@ func (a *File) Append(c *table.Chunk) error {
 
 // column returns a column of the chunk as an Arrow array, with text as indices.
 func (a *File) column(c *table.Chunk, i int) arrow.Array {
+	if c.Schema.Columns[i].Type != table.TypeString {
+		return values(c, i)
+	}
+	indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
+	if ids, ok := c.Column(i).Values.([]table.StringID); ok {
+		a.text(a.words[i], ids, c.Strings, indices, valid)
+	}
+	return wrap(arrow.PrimitiveTypes.Int32, c.Rows, c.Rows-encoding.Present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
+}
+
+// values returns a column of the chunk, which is no text, as an Arrow array.
+func values(c *table.Chunk, i int) arrow.Array {
 	column, v := &c.Schema.Columns[i], c.Column(i)
 	t := arrowTypes[column.Type]
-	if column.Type == table.TypeString {
-		t = arrow.PrimitiveTypes.Int32
-	}
 	if column.Type == table.TypeBytes {
-		ids, _ := v.Values.([]table.StringID)
-		return binaries(ids, c)
+		return blobs(array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary), c, i)
 	}
 	if column.Row {
 		v.Values = rowIDs(c.Base, c.Rows)
@@ -133,19 +143,19 @@ func (a *File) column(c *table.Chunk, i int) arrow.Array {
 		return wrap(t, c.Rows, nulls, v.Valid, arrow.Float64Traits.CastToBytes(values))
 	case []bool:
 		return wrap(t, c.Rows, nulls, v.Valid, encoding.Bools(nil, values))
-	case []table.StringID:
-		indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
-		a.text(a.words[i], values, c.Strings, indices, valid)
-		return wrap(t, c.Rows, c.Rows-encoding.Present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
 	default:
 		return wrap(t, c.Rows, c.Rows, make([]byte, (c.Rows+7)/8), make([]byte, 8*c.Rows))
 	}
 }
 
-// binaries returns a column of bytes, which has no dictionary. It is NULL in every row if there are no ids.
-func binaries(ids []table.StringID, c *table.Chunk) arrow.Array {
-	b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+// blobs returns a column of bytes or text without a dictionary. It is NULL in every row if it has no values.
+func blobs(b interface {
+	array.Builder
+	Append([]byte)
+	AppendNulls(int)
+}, c *table.Chunk, i int) arrow.Array {
 	defer b.Release()
+	ids, _ := c.Column(i).Values.([]table.StringID)
 	var value []byte
 	for _, id := range ids {
 		if id == 0 {
@@ -217,7 +227,7 @@ func (a *File) Close(facts ...[2]string) (err error) {
 		for n := range ids {
 			ids[n] = table.StringID(n + 1)
 		}
-		if words[i], err = texts(ids, view); err != nil {
+		if words[i], err = dictionary(ids, view); err != nil {
 			return fmt.Errorf("column %s: %w", a.schema.Columns[i].Name, err)
 		}
 		defer words[i].Release()

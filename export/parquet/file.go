@@ -46,6 +46,7 @@ type Options struct {
 	Codec     Codec
 	Metadata  [][2]string // keys and values
 	Filtered  []string    // columns with bloom filters
+	Unsorted  bool        // the first column does not ascend
 }
 
 // New begins a file. Encodings are chosen by the type of the column
@@ -62,7 +63,9 @@ func New(w io.Writer, s *table.Schema, o Options, first *table.Chunk) (*File, er
 	properties := []parquet.WriterProperty{
 		parquet.WithCreatedBy(o.CreatedBy),
 		parquet.WithCompression(p.codec.name),
-		parquet.WithSortingColumns([]parquet.SortingColumn{{ColumnIdx: 0}}),
+	}
+	if !o.Unsorted {
+		properties = append(properties, parquet.WithSortingColumns([]parquet.SortingColumn{{ColumnIdx: 0}}))
 	}
 	for i, c := range s.Columns {
 		repetition := parquet.Repetitions.Required

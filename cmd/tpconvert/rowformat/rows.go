@@ -102,9 +102,9 @@ func newPlainWriter(format string, out io.Writer, columns []session.Column) (Wri
 	case "ndjson":
 		return &jsonWriter{out: out, columns: columns, between: "\n", close: "\n"}, nil
 	case "parquet":
-		return newArWriter(out, columns, parquetSink)
+		return newChunkWriter(out, columns, newParquetFile)
 	case "arrow":
-		return newArWriter(out, columns, arrowSink)
+		return newChunkWriter(out, columns, arrowFile)
 	case "markdown":
 		return newMarkdownWriter(out, columns)
 	default:

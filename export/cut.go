@@ -279,7 +279,7 @@ func (c *cutter) copy(s *table.Schema, path string) error {
 	if n := reader.MetaData().Schema.NumColumns(); n != len(s.Columns) {
 		return fmt.Errorf("%d columns instead of %d", n, len(s.Columns))
 	}
-	t := &tableCutter{cutter: c, schema: s, to: c.outputs[s.Name]}
+	t := &tableCutter{cutter: c, schema: s, to: c.outputs[s.Name], pending: table.NewBuilder(s, 0)}
 	if err := t.plan(reader); err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ type tableCutter struct {
 	filters []func(g *parquet.RowGroup, keep []bool) error
 	kept    ids   // ids of the rows that stay, nil if all do
 	row     int64 // first row of the current group
-	pending parquet.Builder
+	pending *table.Builder
 }
 
 // plan finds out which rows stay.
@@ -451,44 +451,48 @@ func (t *tableCutter) group(g *parquet.RowGroup) error {
 	if rows == 0 {
 		return nil
 	}
-	if t.pending.Rows+rows > t.most || t.pending.Text > chunkText {
+	if t.pending.Rows()+rows > t.most || t.pending.TextBytes() > chunkText {
 		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	t.pending.Begin(t.schema)
+	if err := t.note(g, keep); err != nil {
+		return err
+	}
+	if t.to == nil {
+		return nil
+	}
 	for i, column := range t.schema.Columns {
-		sets := column.Set != "" && column.Set != t.schema.Name
-		if t.to == nil && !sets && (i > 0 || t.kept == nil) {
-			continue
-		}
-		values, some, err := t.pending.Add(g, i, keep, rows)
-		if err != nil {
+		if err := g.Keep(i, column.Type, keep, t.pending); err != nil {
 			return fmt.Errorf("column %s: %w", column.Name, err)
 		}
-		if sets {
-			t.note(column.Set, values, some)
-		}
-		if i == 0 && t.kept != nil {
-			for _, id := range values {
-				t.kept.add(id)
-			}
-		}
 	}
-	t.pending.Rows += rows
 	return nil
 }
 
-// note remembers the sets that rows refer to.
-func (t *tableCutter) note(of string, values []int64, some []bool) {
-	if t.sets[of] == nil {
-		t.sets[of] = ids{}
-	}
-	for i, set := range values {
-		if some == nil || some[i] {
-			t.sets[of].add(set)
+// note remembers the ids of the rows that stay, and the sets that they refer to.
+func (t *tableCutter) note(g *parquet.RowGroup, keep []bool) error {
+	for i, column := range t.schema.Columns {
+		to := t.kept
+		if column.Set != "" && column.Set != t.schema.Name {
+			if t.sets[column.Set] == nil {
+				t.sets[column.Set] = ids{}
+			}
+			to = t.sets[column.Set]
+		} else if i > 0 || to == nil {
+			continue
+		}
+		values, some, err := g.Int64s(i)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", column.Name, err)
+		}
+		for row, v := range values {
+			if keep[row] && (some == nil || some[row]) {
+				to.add(v)
+			}
 		}
 	}
+	return nil
 }
 
 // chunkText is the number of bytes of new texts from which a chunk ends.
@@ -497,7 +501,7 @@ const chunkText = 8 << 20
 // flush writes the pending rows.
 func (t *tableCutter) flush() error {
 	c := t.pending.Chunk()
-	if c == nil || t.to == nil {
+	if c == nil {
 		return nil
 	}
 	return t.Chunk(c)

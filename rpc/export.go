@@ -107,7 +107,6 @@ func rewind(file *os.File) error {
 
 // writeArrow writes the rows of a table as an Arrow IPC file. Columns of bytes are not in the frame.
 func writeArrow(ctx context.Context, to io.Writer, t *table.Schema, of *dataframe.Frame, data func(row int64) ([]byte, error)) error {
-	t = t.WithColumns(t.Columns)
 	file, err := arrow.NewPlain(to, t)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package table
 
-// Builder makes chunks, row by row, of a schema that Schema.WithColumns has made. Each column gets a value for each row. Texts may be
-// any bytes.
+// Builder makes chunks of values, also of those that tables do not store. Each column gets a value for each row. Texts may be any bytes.
 type Builder struct {
 	schema  *Schema
 	most    int // rows of a chunk
@@ -18,9 +17,9 @@ type built struct {
 	valid  []byte
 }
 
-// NewBuilder returns a builder of chunks that are full with a number of rows.
+// NewBuilder returns a builder of chunks of a table, which are full with a number of rows.
 func NewBuilder(s *Schema, rows int) *Builder {
-	return &Builder{schema: s, most: rows, columns: make([]built, len(s.Columns)), strings: NewRawPool()}
+	return &Builder{schema: s.WithColumns(s.Columns), most: rows, columns: make([]built, len(s.Columns)), strings: NewRawPool()}
 }
 
 // Int adds an integer to a column or, as 0 or 1, a flag.
@@ -83,14 +82,18 @@ func (c *built) add(valid bool) {
 	c.rows++
 }
 
+// Rows returns the number of rows so far.
+func (b *Builder) Rows() int { return b.columns[0].rows }
+
+// TextBytes returns the bytes of the texts so far. Each counts once.
+func (b *Builder) TextBytes() int64 { return b.strings.Size() }
+
 // Full reports whether the chunk has all rows that it may have, or much text.
-func (b *Builder) Full() bool {
-	return b.columns[0].rows >= b.most || b.strings.Size() >= chunkText
-}
+func (b *Builder) Full() bool { return b.Rows() >= b.most || b.TextBytes() >= chunkText }
 
 // Chunk returns the rows, nil if there are none, and begins the next chunk.
 func (b *Builder) Chunk() *Chunk {
-	rows := b.columns[0].rows
+	rows := b.Rows()
 	if rows == 0 {
 		return nil
 	}
@@ -115,7 +118,7 @@ func (b *Builder) Chunk() *Chunk {
 		}
 	}
 	chunk := NewChunk(b.schema, rows, vectors, b.strings.View())
-	chunk.Text = b.strings.Size()
+	chunk.Text = b.TextBytes()
 	*b = *NewBuilder(b.schema, b.most)
 	return chunk
 }

@@ -41,7 +41,7 @@ func newChunkWriter(out io.Writer, columns []session.Column, open func(io.Writer
 	for _, c := range columns {
 		all = append(all, table.Column{Field: -1, Name: c.Name, Type: columnTypes[c.Kind], Nullable: true})
 	}
-	s := new(table.Schema).WithColumns(all)
+	s := &table.Schema{Columns: all}
 	file, err := open(out, s)
 	if err != nil {
 		return nil, err
@@ -106,41 +106,32 @@ func (w *chunkWriter) Row(values []any) error {
 
 // add adds a value to a column, or NULL if it is not of the column's type.
 func (w *chunkWriter) add(i int, v any) {
-	t := w.columns[i].Type
-	switch v := v.(type) {
-	case nil:
-	case int64:
-		if t == table.TypeInt64 {
-			w.rows.Int(i, v)
-			return
-		}
-	case bool:
-		if t == table.TypeBool {
-			w.rows.Bool(i, v)
-			return
-		}
-	case float64:
-		if t == table.TypeFloat64 {
-			w.rows.Float(i, v)
-			return
-		}
-	case *big.Int:
-		if t == table.TypeFloat64 {
-			f, _ := new(big.Float).SetInt(v).Float64()
-			w.rows.Float(i, f)
-			return
-		}
-	case []byte:
-		if t == table.TypeBytes {
-			w.rows.Bytes(i, v)
-			return
-		}
+	if huge, ok := v.(*big.Int); ok && w.columns[i].Type == table.TypeFloat64 {
+		v, _ = new(big.Float).SetInt(huge).Float64()
 	}
-	if v != nil && t == table.TypeString {
-		w.rows.Text(i, cellText(v))
-		return
+	switch w.columns[i].Type {
+	case table.TypeInt64:
+		put(w, i, v, w.rows.Int)
+	case table.TypeFloat64:
+		put(w, i, v, w.rows.Float)
+	case table.TypeBool:
+		put(w, i, v, w.rows.Bool)
+	case table.TypeBytes:
+		put(w, i, v, w.rows.Bytes)
+	default:
+		if v != nil {
+			v = cellText(v)
+		}
+		put(w, i, v, w.rows.Text)
 	}
-	w.rows.Null(i)
+}
+
+func put[T any](w *chunkWriter, i int, v any, add func(int, T)) {
+	if value, ok := v.(T); ok {
+		add(i, value)
+	} else {
+		w.rows.Null(i)
+	}
 }
 
 func (w *chunkWriter) End() error {

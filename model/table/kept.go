@@ -74,7 +74,7 @@ func (k *Kept) Column(c *Chunk, i int) (Vector, error) {
 	return v, cmp.Or(c.Err(), c.Strings.Err())
 }
 
-// Close removes the temporary file. No chunk may be used afterwards.
+// Close removes the temporary file. No chunk that it has may be used afterwards.
 func (k *Kept) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,6 +85,6 @@ func (k *Kept) Close() {
 			}
 		}
 	}
-	k.chunks = nil
+	clear(k.chunks) // a reader that was interrupted may still add some
 	k.parking.close()
 }

@@ -1,27 +1,36 @@
+-- _parent is read once for all steps of a recursion. DuckDB takes a recursive CTE for larger than any table, and would read all columns
+-- of all slices to join with it, but takes a list for small: then it reads the row groups of its ids.
+
 -- ancestor_slice(id): the slices around a slice, from its parent to its root.
 -- Source: Trace Processor's ancestor_slice.
 CREATE OR REPLACE MACRO ancestor_slice(id /*!, trace_id */) AS TABLE
-WITH RECURSIVE _up AS (
-    SELECT _s.parent_id AS _id /*!, _s.trace_id AS _trace */
+WITH RECURSIVE
+_parent AS MATERIALIZED (
+    SELECT _s.id AS _child, _s.parent_id AS _above /*!, _s.trace_id AS _trace */ FROM slice AS _s WHERE _s.parent_id IS NOT NULL),
+_up AS (
+    SELECT _above AS _id /*!, _parent._trace */
     FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
-    JOIN slice AS _s ON _s.id = _of._start /*! AND _s.trace_id = _of._trace */
-    WHERE _s.parent_id IS NOT NULL
+    JOIN _parent ON _child = _start /*! AND _parent._trace = _of._trace */
     UNION ALL
-    SELECT _s.parent_id /*!, _s.trace_id */
-    FROM _up JOIN slice AS _s ON _s.id = _up._id /*! AND _s.trace_id = _up._trace */
-    WHERE _s.parent_id IS NOT NULL)
-SELECT _s.* FROM _up JOIN slice AS _s ON _s.id = _up._id /*! AND _s.trace_id = _up._trace */;
+    SELECT _above /*!, _parent._trace */
+    FROM _up JOIN _parent ON _child = _up._id /*! AND _parent._trace = _up._trace */),
+_few AS (SELECT unnest(list(_up), recursive := true) FROM _up)
+SELECT _s.* FROM _few JOIN slice AS _s ON _s.id = _few._id /*! AND _s.trace_id = _few._trace */;
 
 -- descendant_slice(id): the slices inside a slice, at any depth. Source: Trace Processor's descendant_slice.
 CREATE OR REPLACE MACRO descendant_slice(id /*!, trace_id */) AS TABLE
-WITH RECURSIVE _down AS (
-    SELECT _s.id AS _id /*!, _s.trace_id AS _trace */
+WITH RECURSIVE
+_parent AS MATERIALIZED (
+    SELECT _s.id AS _child, _s.parent_id AS _above /*!, _s.trace_id AS _trace */ FROM slice AS _s WHERE _s.parent_id IS NOT NULL),
+_down AS (
+    SELECT _child AS _id /*!, _parent._trace */
     FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
-    JOIN slice AS _s ON _s.parent_id = _of._start /*! AND _s.trace_id = _of._trace */
+    JOIN _parent ON _above = _start /*! AND _parent._trace = _of._trace */
     UNION ALL
-    SELECT _s.id /*!, _s.trace_id */
-    FROM _down JOIN slice AS _s ON _s.parent_id = _down._id /*! AND _s.trace_id = _down._trace */)
-SELECT _s.* FROM _down JOIN slice AS _s ON _s.id = _down._id /*! AND _s.trace_id = _down._trace */;
+    SELECT _child /*!, _parent._trace */
+    FROM _down JOIN _parent ON _above = _down._id /*! AND _parent._trace = _down._trace */),
+_few AS (SELECT unnest(list(_down), recursive := true) FROM _down)
+SELECT _s.* FROM _few JOIN slice AS _s ON _s.id = _few._id /*! AND _s.trace_id = _few._trace */;
 
 -- ancestor_slice_by_stack(stack_id): the slices around any slice of that stack, each once.
 CREATE OR REPLACE MACRO ancestor_slice_by_stack(stack_id /*!, trace_id */) AS TABLE

@@ -1,78 +1,18 @@
 package many
 
-import (
-	"encoding/binary"
-	"strconv"
-
-	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
-)
+import "encoding/binary"
 
 // Binary formats other than Perfetto's.
 var binaries = []Format{
-	{Name: "pprof-frames", whole: func(b []byte, n int) []byte {
-		var ids pb.Message
-		m := append(pb.Message(b), pprofHead...)
-		for i := range uint64(n) {
-			m = m.Bytes(4, pb.Message{}.Number(1, i+1).Number(3, i))
-			ids = binary.AppendUvarint(ids, i+1)
-		}
-		return m.Bytes(2, pb.Message{}.Bytes(1, ids).Bytes(2, pb.Message{1}))
-	}},
-	{Name: "pprof-lines", whole: func(b []byte, n int) []byte {
-		location := pb.Message{}.Number(1, 1)
-		m := append(pb.Message(b), pprofHead...)
-		for i := range uint64(n) {
-			m = m.Bytes(5, pb.Message{}.Number(1, i+1).Number(2, 1))
-			location = location.Bytes(4, pb.Message{}.Number(1, i+1).Number(2, i))
-		}
-		return m.Bytes(4, location).Bytes(2, pb.Message{}.Bytes(1, pb.Message{1}).Bytes(2, pb.Message{1}))
-	}},
-	{Name: "pprof-labels", whole: func(b []byte, n int) []byte {
-		sample := pb.Message{}.Bytes(1, pb.Message{1}).Bytes(2, pb.Message{1})
-		for range n {
-			sample = sample.Bytes(3, pb.Message{}.Number(1, 1).Number(2, 2))
-		}
-		return append(pb.Message(b), pprofHead...).Bytes(4, pb.Message{}.Number(1, 1).Number(3, 5)).Bytes(2, sample)
-	}},
-	{Name: "pprof-shared-labels", whole: func(b []byte, n int) []byte { // of all values of a sample
-		m, sample, values := append(pb.Message(b), pprofHead...), pb.Message{}, make(pb.Message, n)
-		for range n {
-			m = m.Bytes(1, pb.Message{}.Number(1, 1))
-			sample = sample.Bytes(3, pb.Message{}.Number(1, 1).Number(2, 2))
-		}
-		return m.Bytes(2, sample.Bytes(2, values))
-	}},
-	{Name: "pprof-mappings", head: pprofHead, each: func(b []byte, i, _ int) []byte {
-		id := uint64(i) + 1
-		return pb.Message(b).Bytes(3, pb.Message{}.Number(1, id).Number(2, id*4096).Number(3, id*4096+4096).Number(5, 1)).
-			Bytes(4, pb.Message{}.Number(1, id).Number(2, id).Number(3, id*4096)).
-			Bytes(2, pb.Message{}.Bytes(1, binary.AppendUvarint(nil, id)).Bytes(2, pb.Message{1}))
-	}},
-	{Name: "primes-nested", head: primesHead, each: func(b []byte, i, _ int) []byte {
-		details := pb.Message{}.Bytes(1, []byte("n")).Number(2, uint64(i))
-		return pb.Message(b).Bytes(7, pb.Message{}.Number(1, uint64(i)+1).Bytes(2, pb.Message{}.Number(2, uint64(i))).
-			Bytes(3, pb.Message{}.Bytes(1, details).Bytes(6, []byte("main")).Number(8, 5)))
-	}},
-	{Name: "primes-flows", head: primesHead, each: func(b []byte, i, _ int) []byte {
-		details := pb.Message{}.Bytes(1, []byte("n")).Number(3, 1)
-		return pb.Message(b).Bytes(7, pb.Message{}.Number(1, uint64(i)+1).Bytes(2, pb.Message{}.Number(2, uint64(i))).
-			Bytes(3, pb.Message{}.Bytes(1, details).Bytes(6, []byte("main")).Number(8, uint64(i)+1)))
-	}},
-	{Name: "simpleperf-samples", head: "SIMPLEPERF\x01\x00", tail: "\x00\x00\x00\x00", each: func(b []byte, i, _ int) []byte {
-		b = sized(b, pb.Message{}.Bytes(1, pb.Message{}.Number(1, uint64(i)).Number(2, uint64(i)+1).Bytes(3, pb.Message{}.Number(1, 16).Number(2, uint64(i)))))
-		b = sized(b, pb.Message{}.Bytes(4, pb.Message{}.Number(1, uint64(i)+1).Number(2, 7).Bytes(3, []byte("t"))))
-		return sized(b, pb.Message{}.Bytes(3, pb.Message{}.Number(1, uint64(i)).Bytes(2, strconv.AppendInt([]byte("/bin/a"), int64(i), 10))))
-	}},
-	{Name: "simpleperf-frames", whole: func(b []byte, n int) []byte {
-		sample := pb.Message{}.Number(1, 1).Number(2, 8)
-		file := pb.Message{}.Number(1, 1).Bytes(2, []byte("/bin/a"))
-		for i := range uint64(n) {
-			sample = sample.Bytes(3, pb.Message{}.Number(1, i).Number(2, 1).Number(3, i))
-			file = file.Bytes(3, strconv.AppendUint([]byte("f"), i, 10))
-		}
-		b = sized(append(b, "SIMPLEPERF\x01\x00"...), pb.Message{}.Bytes(1, sample))
-		return append(sized(b, pb.Message{}.Bytes(3, file)), 0, 0, 0, 0)
-	}},
+	whole("pprof-frames", message(pprofHead+`[4:{1:i+1 3:i}] 2:{1:<[i+1]> 2:<1>}`)),
+	whole("pprof-lines", message(pprofHead+`[5:{1:i+1 2:1}] 4:{1:1 [4:{1:i+1 2:i}]} 2:{1:<1> 2:<1>}`)),
+	whole("pprof-labels", message(pprofHead+`4:{1:1 3:5} 2:{1:<1> 2:<1> [3:{1:1 2:2}]}`)),
+	whole("pprof-shared-labels", message(pprofHead+`[1:{1:1}] 2:{[3:{1:1 2:2}] 2:<[0]>}`)), // of all values of a sample
+	messages("pprof-mappings", pprofHead, `3:{1:i+1 2:(i+1)*4096 3:(i+1)*4096+4096 5:1} 4:{1:i+1 2:i+1 3:(i+1)*4096} 2:{1:<i+1> 2:<1>}`),
+	messages("primes-nested", primesHead, `7:{1:i+1 2:{2:i} 3:{1:{1:"n" 2:i} 6:"main" 8:5}}`),
+	messages("primes-flows", primesHead, `7:{1:i+1 2:{2:i} 3:{1:{1:"n" 3:1} 6:"main" 8:i+1}}`),
+	simpleperf("simpleperf-samples", repeat("", join(sized(`1:{1:i 2:i+1 3:{1:16 2:i}}`), sized(`4:{1:i+1 2:7 3:"t"}`), sized(`3:{1:i 2:"/bin/a$i"}`)))),
+	simpleperf("simpleperf-frames", sized(`1:{1:1 2:8 [3:{1:i 2:1 3:i}]}`), sized(`3:{1:1 2:"/bin/a" [3:"f$i"]}`)),
 	fuchsiaOf("fuchsia-open", func(e *words) { e.add(0x24|2<<16|1<<24|1<<32|2<<48, uint64(e.i)) }),
 	fuchsiaOf("fuchsia-async", func(e *words) { e.add(0x34|5<<16|1<<24|1<<32|2<<48, uint64(e.i), uint64(e.i)) }),
 	fuchsiaOf("fuchsia-flows", func(e *words) {
@@ -141,14 +81,25 @@ var binaries = []Format{
 	}),
 }
 
-var primesHead = string(pb.Message{}.Fixed64(1, 7).Bytes(4, pb.Message{}.Number(1, 1)))
+const (
+	pprofHead  = `6:{} 6:"samples" 6:"count" 1:{1:1 2:2} `
+	primesHead = `1=7 4:{1:1}`
+)
 
-// sized appends a message after its size.
-func sized(b []byte, m pb.Message) []byte {
-	return append(binary.LittleEndian.AppendUint32(b, uint32(len(m))), m...)
+func simpleperf(name string, records ...shape) Format {
+	return whole(name, "SIMPLEPERF\x01\x00", join(records...), "\x00\x00\x00\x00")
 }
 
-// words builds the records of Fuchsia for the i-th of n things.
+// sized is a message after its size.
+func sized(template string) shape {
+	m := message(template)
+	return func(b []byte, i, n int) []byte {
+		body := m(nil, i, n)
+		return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
+	}
+}
+
+// words builds records of numbers of 64 bits for the i-th of n things.
 type words struct {
 	b    []byte
 	i, n int
@@ -160,14 +111,22 @@ func (e *words) add(words ...uint64) {
 	}
 }
 
-func fuchsiaOf(name string, each func(*words)) Format {
-	head := words{}
-	head.add(0x0016547846040010, 0x21, 1e9, 0x22|1<<16|3<<32, 0x746163, 0x22|2<<16|4<<32, 0x6b726f77, 0x33|1<<16, 5, 6)
-	return Format{Name: name, head: string(head.b), each: func(b []byte, i, n int) []byte {
+func numbersOf(numbers ...uint64) string {
+	var w words
+	w.add(numbers...)
+	return string(w.b)
+}
+
+func wordsOf(name, head string, each func(*words)) Format {
+	return Format{Name: name, head: head, each: func(b []byte, i, n int) []byte {
 		e := words{b, i, n}
 		each(&e)
 		return e.b
 	}}
+}
+
+func fuchsiaOf(name string, each func(*words)) Format {
+	return wordsOf(name, numbersOf(0x0016547846040010, 0x21, 1e9, 0x22|1<<16|3<<32, 0x746163, 0x22|2<<16|4<<32, 0x6b726f77, 0x33|1<<16, 5, 6), each)
 }
 
 // dump builds a segment of an HPROF dump with ids of 4 bytes.

@@ -2,53 +2,24 @@ package many
 
 import (
 	"fmt"
-	"strconv"
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
 // Profiles of GPUs. Those of Nsight Systems and rocprofv3 are databases of SQLite.
 var gpus = []Format{
-	xplaneOf("xplane-events", func(p *xplane) { p.event(1, p.i, 1) }),
-	xplaneOf("xplane-open", func(p *xplane) { p.event(1, p.i, 2*(p.n-p.i)) }),
-	xplaneOf("xplane-overlapping", func(p *xplane) { p.event(1, p.i, p.n) }),
-	xplaneOf("xplane-names", func(p *xplane) {
-		p.event(p.i, p.i, 1)
-		p.plane = p.plane.Bytes(4, pb.Message{}.Number(1, uint64(p.i)).Bytes(2, pb.Message{}.Bytes(2, p.name("kernel"))))
-	}),
-	xplaneOf("xplane-lines", func(p *xplane) {
-		p.event(1, p.i, 1)
-		p.endLine()
-	}),
-	xplaneOf("xplane-planes", func(p *xplane) {
-		p.event(1, p.i, 1)
-		p.endPlane()
-	}),
-	xplaneOf("xplane-stats", func(p *xplane) {
-		p.event(1, p.i, 1, pb.Message{}.Bytes(4, pb.Message{}.Number(1, uint64(p.i)).Bytes(5, p.name("v")))...)
-		p.plane = p.plane.Bytes(5, pb.Message{}.Number(1, uint64(p.i)).Bytes(2, pb.Message{}.Bytes(2, p.name("stat"))))
-	}),
-	xplaneOf("xplane-stats-of-event", func(p *xplane) {
-		p.stats = p.stats.Bytes(4, pb.Message{}.Number(1, uint64(p.i)).Number(3, 5))
-		if p.i == p.n-1 {
-			p.event(1, 1, 1, p.stats...)
-		}
-	}),
-	xplaneOf("xplane-shared-stats", func(p *xplane) { // of one metadata, which all events have
-		p.event(1, p.i, 1)
-		p.stats = p.stats.Bytes(5, pb.Message{}.Number(1, uint64(p.i)).Number(3, 5))
-		p.plane = p.plane.Bytes(5, pb.Message{}.Number(1, uint64(p.i)).Bytes(2, pb.Message{}.Bytes(2, p.name("stat"))))
-		if p.i == p.n-1 {
-			p.plane = p.plane.Bytes(4, pb.Message{}.Number(1, 1).Bytes(2, append(pb.Message{}.Bytes(2, p.name("kernel")), p.stats...)))
-		}
-	}),
-	xplaneOf("xplane-metadata", func(p *xplane) {
-		p.event(7, p.i, 1)
-		p.plane = p.plane.Bytes(4, pb.Message{}.Number(1, 7).Bytes(2, pb.Message{}.Bytes(2, p.name("kernel"))))
-	}),
+	xplane("xplane-events", "", `[4:{1:1 2:i*1000000 3:1000000}]`),
+	xplane("xplane-open", "", `[4:{1:1 2:i*1000000 3:2*(n-i)*1000000}]`),
+	xplane("xplane-overlapping", "", `[4:{1:1 2:i*1000000 3:n*1000000}]`),
+	xplane("xplane-names", `[4:{1:i 2:{2:"kernel$i"}}]`, `[4:{1:i 2:i*1000000 3:1000000}]`),
+	whole("xplane-lines", message(`1:{2:"/device:GPU:0" [3:{1:i 2:"line$i" 3:1000 4:{1:1 2:i*1000000 3:1000000}}]}`)),
+	whole("xplane-planes", message(`[1:{1:i 2:"/device:GPU:$i" 3:{1:i 2:"line$i" 3:1000 4:{1:1 2:i*1000000 3:1000000}}}]`)),
+	xplane("xplane-stats", `[5:{1:i 2:{2:"stat$i"}}]`, `[4:{1:i 2:i*1000000 3:1000000 4:{1:i 5:"v$i"}}]`),
+	xplane("xplane-stats-of-event", "", `4:{1:1 2:1000000 3:1000000 [4:{1:i 3:5}]}`),
+	xplane("xplane-shared-stats", `[5:{1:i 2:{2:"stat$i"}}] 4:{1:1 2:{2:"kernel" [5:{1:i 3:5}]}}`, `[4:{1:1 2:i*1000000 3:1000000}]`), // which all events have
+	xplane("xplane-metadata", `[4:{1:7 2:{2:"kernel$i"}}]`, `[4:{1:7 2:i*1000000 3:1000000}]`),
 	nsysOf("nsys-kernels", `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 10 * i, 10 * i + 5, 0, 1, 7, i, 100 << 24, i FROM n;
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 10 * i, 10 * i + 1, 100 << 24 | 101, i, i FROM n;
 INSERT INTO StringIds SELECT i, 'n' || i FROM n;`),
@@ -82,42 +53,9 @@ INSERT INTO rocpd_region_a SELECT i, 77, 200, 9, 10 * i, 10 * i + 1, 4, i FROM n
 INSERT INTO rocpd_kernel_dispatch_a SELECT i, 77, 200, 9, 6, 3, i, 1, 1, 10 * i, 10 * i + 5, 4, i FROM n;`),
 }
 
-// xplane builds the planes of a space for the i-th of n things.
-type xplane struct {
-	space, plane, line, stats pb.Message
-	i, n                      int
-}
-
-func (p *xplane) name(prefix string) []byte { return strconv.AppendInt([]byte(prefix), int64(p.i), 10) }
-
-// event appends an event with times in µs.
-func (p *xplane) event(metadata, start, dur int, fields ...byte) {
-	e := pb.Message{}.Number(1, uint64(metadata)).Number(2, uint64(start)*1e6).Number(3, uint64(dur)*1e6)
-	p.line = p.line.Bytes(4, append(e, fields...))
-}
-
-func (p *xplane) endLine() {
-	p.plane = p.plane.Bytes(3, append(pb.Message{}.Number(1, uint64(p.i)).Bytes(2, p.name("line")).Number(3, 1000), p.line...))
-	p.line = nil
-}
-
-func (p *xplane) endPlane() {
-	if len(p.line) > 0 {
-		p.endLine()
-	}
-	p.space = p.space.Bytes(1, append(pb.Message{}.Number(1, uint64(p.i)).Bytes(2, p.name("/device:GPU:")), p.plane...))
-	p.plane = nil
-}
-
-func xplaneOf(name string, each func(p *xplane)) Format {
-	return Format{Name: name, whole: func(_ []byte, n int) []byte {
-		p := xplane{n: n}
-		for p.i = range n {
-			each(&p)
-		}
-		p.endPlane()
-		return p.space
-	}}
+// xplane is a plane with metadata, and a line with events, whose times are in µs.
+func xplane(name, metadata, events string) Format {
+	return whole(name, message(`1:{2:"/device:GPU:0" `+metadata+` 3:{2:"line" 3:1000 `+events+`}}`))
 }
 
 const nsysTables = `CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);

@@ -4,102 +4,43 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"strconv"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 )
 
 // Perfetto traces.
 var packetFormats = []Format{
-	packetsOf("proto-open", func(p *packets) { p.event(1, pb.Message{}) }),
-	packetsOf("proto-nested", func(p *packets) {
-		if p.i < p.n/2 {
-			p.event(1, pb.Message{})
-		} else {
-			p.event(2, pb.Message{})
-		}
-	}),
-	packetsOf("proto-backwards", func(p *packets) {
-		p.add(pb.Message{}.Number(8, uint64(p.n-p.i)).Number(10, 1).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))))
-	}),
-	packetsOf("proto-compressed", func(p *packets) {
-		var b bytes.Buffer
-		w := zlib.NewWriter(&b)
-		w.Write(pb.Message{}.Bytes(1, pb.Message{}.Number(8, uint64(p.i)).Number(10, 1).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n")))))
+	packets("proto-open", `8:i 10:1 11:{9:1 11:7 23:"n"}`),
+	packets("proto-nested", `8:i 10:1 11:{9:2-(i<n/2) 11:7 23:"n"}`),
+	packets("proto-backwards", `8:n-i 10:1 `+event),
+	{Name: "proto-compressed", head: trackHead, each: func(b []byte, i, n int) []byte {
+		var zipped bytes.Buffer
+		w := zlib.NewWriter(&zipped)
+		w.Write(message("1:{8:i 10:1 "+event+"}")(nil, i, n))
 		w.Close()
-		p.add(pb.Message{}.Bytes(50, b.Bytes()))
-	}),
-	packetsOf("proto-parents", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 1000+uint64(p.i)).Bytes(2, p.name("t")).Number(5, 999+uint64(p.i)))
-		p.eventOn(1000+uint64(p.i), 3, pb.Message{})
-	}),
-	packetsOf("proto-parents-last", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 1000+uint64(p.n-p.i)).Bytes(2, p.name("t")).Number(5, 999+uint64(p.n-p.i)))
-		p.eventOn(1000+uint64(p.i), 3, pb.Message{})
-	}),
-	packetsOf("proto-siblings", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 1000+uint64(p.i)).Bytes(2, []byte("same")).Number(5, 7))
-		p.eventOn(1000+uint64(p.i), 1, pb.Message{})
-	}),
-	packetsOf("proto-redefined-track", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 7).Bytes(2, p.name("t")))
-		p.event(3, pb.Message{})
-	}),
-	packetsOf("proto-thread-tracks", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 1000+uint64(p.i)).Bytes(4, pb.Message{}.Number(1, 5).Number(2, 10+uint64(p.i)).Bytes(5, p.name("thread"))))
-		p.eventOn(1000+uint64(p.i), 1, pb.Message{})
-	}),
-	packetsOf("proto-process-tracks", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 1000+uint64(p.i)).Bytes(3, pb.Message{}.Number(1, 5+uint64(p.i)).Bytes(6, p.name("process"))))
-		p.eventOn(1000+uint64(p.i), 1, pb.Message{})
-	}),
-	packetsOf("proto-counter-tracks", func(p *packets) {
-		p.track(pb.Message{}.Number(1, 1000+uint64(p.i)).Bytes(2, p.name("c")).Bytes(8, nil))
-		p.eventOn(1000+uint64(p.i), 4, pb.Message{}.Number(30, 1))
-	}),
-	packetsOf("proto-flows-of-slice", func(p *packets) { p.event(3, pb.Message{}.Fixed64(47, uint64(p.i))) }),
-	packetsOf("proto-steps-of-flow", func(p *packets) { p.event(3, pb.Message{}.Fixed64(47, 1)) }),
-	packetsOf("proto-ended-flows", func(p *packets) { p.event(3, pb.Message{}.Fixed64(48, 1)) }),
-	wholePacket("proto-flow-ids", func(n int) pb.Message {
-		var m pb.Message
-		for i := range n {
-			m = m.Fixed64(47, uint64(i))
-		}
-		return trackEvent(m)
-	}),
-	wholePacket("proto-annotations", func(n int) pb.Message {
-		var m pb.Message
-		for i := range n {
-			m = m.Bytes(4, pb.Message{}.Bytes(10, strconv.AppendInt([]byte("a"), int64(i), 10)).Number(4, 1))
-		}
-		return trackEvent(m)
-	}),
-	wholePacket("proto-array", func(n int) pb.Message {
-		a := pb.Message{}.Bytes(10, []byte("a"))
-		for range n {
-			a = a.Bytes(12, pb.Message{}.Number(4, 1))
-		}
-		return trackEvent(pb.Message{}.Bytes(4, a))
-	}),
-	wholePacket("proto-same-annotation", func(n int) pb.Message {
-		var m pb.Message
-		for i := range n {
-			m = m.Bytes(4, pb.Message{}.Bytes(10, []byte("a")).Number(4, uint64(i)))
-		}
-		return trackEvent(m)
-	}),
-	wholePacket("proto-extra-counters", func(n int) pb.Message {
-		var m pb.Message
-		for i := range n {
-			m = m.Number(31, uint64(i)+10).Number(12, uint64(i))
-		}
-		return trackEvent(m)
-	}),
-	wholePacket("proto-nested-annotations", func(n int) pb.Message {
+		return pb.Message(b).Bytes(1, pb.Message{}.Bytes(50, zipped.Bytes()))
+	}},
+	packets("proto-parents", `10:1 60:{1:1000+i 2:"t$i" 5:999+i}`, `8:i 10:1 11:{9:3 11:1000+i 23:"n"}`),
+	packets("proto-parents-last", `10:1 60:{1:1000+n-i 2:"t$i" 5:999+n-i}`, `8:i 10:1 11:{9:3 11:1000+i 23:"n"}`),
+	packets("proto-siblings", `10:1 60:{1:1000+i 2:"same" 5:7}`, `8:i 10:1 11:{9:1 11:1000+i 23:"n"}`),
+	packets("proto-redefined-track", `10:1 60:{1:7 2:"t$i"}`, `8:i 10:1 `+event),
+	packets("proto-thread-tracks", `10:1 60:{1:1000+i 4:{1:5 2:10+i 5:"thread$i"}}`, `8:i 10:1 11:{9:1 11:1000+i 23:"n"}`),
+	packets("proto-process-tracks", `10:1 60:{1:1000+i 3:{1:5+i 6:"process$i"}}`, `8:i 10:1 11:{9:1 11:1000+i 23:"n"}`),
+	packets("proto-counter-tracks", `10:1 60:{1:1000+i 2:"c$i" 8:{}}`, `8:i 10:1 11:{9:4 11:1000+i 23:"n" 30:1}`),
+	packets("proto-flows-of-slice", `8:i 10:1 11:{9:3 11:7 23:"n" 47=i}`),
+	packets("proto-steps-of-flow", `8:i 10:1 11:{9:3 11:7 23:"n" 47=1}`),
+	packets("proto-ended-flows", `8:i 10:1 11:{9:3 11:7 23:"n" 48=1}`),
+	packet("proto-flow-ids", `8:1 10:1 11:{9:3 11:7 23:"n" [47=i]}`),
+	packet("proto-annotations", `8:1 10:1 11:{9:3 11:7 23:"n" [4:{10:"a$i" 4:1}]}`),
+	packet("proto-array", `8:1 10:1 11:{9:3 11:7 23:"n" 4:{10:"a" [12:{4:1}]}}`),
+	packet("proto-same-annotation", `8:1 10:1 11:{9:3 11:7 23:"n" [4:{10:"a" 4:i}]}`),
+	packet("proto-extra-counters", `8:1 10:1 11:{9:3 11:7 23:"n" [31:i+10 12:i]}`),
+	{Name: "proto-nested-annotations", whole: func(b []byte, n int) []byte {
 		// Written from the inside out, backwards, because a message begins with its size.
-		b := []byte{4 << 3, 1}
+		inner := []byte{4 << 3, 1}
 		reversed := make([]byte, 0, 8*n)
-		size := len(b)
+		size := len(inner)
 		for range n {
 			head := binary.AppendUvarint(pb.Message{}.Bytes(10, []byte("a")), 11<<3|2)
 			head = binary.AppendUvarint(head, uint64(size))
@@ -112,217 +53,60 @@ var packetFormats = []Format{
 		for i := len(reversed) - 1; i >= 0; i-- {
 			nested = append(nested, reversed[i])
 		}
-		return trackEvent(pb.Message{}.Bytes(4, append(nested, b...)))
-	}),
-	packetsOf("proto-clock-snapshots", func(p *packets) {
-		p.add(pb.Message{}.Number(10, 1).Bytes(6, clockAt(6, 10*uint64(p.i)).Bytes(1, clock(3, 10*uint64(p.i)+5)).Bytes(1, clock(1, 10*uint64(p.i)+uint64(p.i)%7))))
-		p.add(pb.Message{}.Number(8, 10*uint64(p.i)).Number(58, 3).Number(10, 1).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))))
-	}),
-	packetsOf("proto-clocks", func(p *packets) {
-		p.add(pb.Message{}.Number(10, 1).Bytes(6, clockAt(6, 10).Bytes(1, clock(1000+uint64(p.i), 20))))
-		p.add(pb.Message{}.Number(8, 30).Number(58, 1000+uint64(p.i)).Number(10, 1).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))))
-	}),
-	packetsOf("proto-clock-chain", func(p *packets) {
-		if p.i == 0 {
-			p.add(pb.Message{}.Number(10, 1).Bytes(6, clockAt(6, 10).Bytes(1, clock(1000, 10))))
-		}
-		p.add(pb.Message{}.Number(10, 1).Bytes(6, clockAt(1000+uint64(p.i), 10).Bytes(1, clock(1001+uint64(p.i), 10))))
-		p.add(pb.Message{}.Number(8, 30).Number(58, 1001+uint64(p.i)).Number(10, 1).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))))
-	}),
-	packetsOf("proto-unknown-clocks", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 30).Number(58, 1001+uint64(p.i)).Number(10, 1).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))))
-	}),
-	wholePacket("proto-clocks-of-snapshot", func(n int) pb.Message {
-		snapshot := clockAt(6, 10)
-		for i := range n {
-			snapshot = snapshot.Bytes(1, clock(1000+uint64(i), 10))
-		}
-		return pb.Message{}.Number(10, 1).Bytes(6, snapshot)
-	}),
-	packetsOf("proto-sequence-clocks", func(p *packets) {
-		p.add(pb.Message{}.Number(10, 1+uint64(p.i)).Number(13, 1).Bytes(6, clockAt(6, 10).Bytes(1, clock(64, 20))))
-		p.add(pb.Message{}.Number(8, 30).Number(58, 64).Number(10, 1+uint64(p.i)).Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))))
-	}),
-	packetsOf("proto-machines", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Number(98, 1+uint64(p.i)).Bytes(2, pb.Message{}.Bytes(1, pb.Message{}.Number(1, 5).Bytes(3, p.name("p")))))
-	}),
-	packetsOf("proto-cleared-state", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Number(13, 1).Bytes(12, pb.Message{}.Bytes(2, pb.Message{}.Number(1, 1).Bytes(2, []byte("n")))).
-			Bytes(11, pb.Message{}.Number(9, 3).Number(11, 7).Number(10, 1)))
-	}),
-	packetsOf("proto-defaults", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Number(13, 3).Bytes(59, pb.Message{}.Number(58, 6).Bytes(11, pb.Message{}.Number(11, 7))).
-			Bytes(11, pb.Message{}.Number(9, 3).Bytes(23, []byte("n"))))
-	}),
-	packetsOf("proto-processes", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Bytes(2, pb.Message{}.Bytes(1, pb.Message{}.Number(1, 5+uint64(p.i)).Number(2, 4+uint64(p.i)).Bytes(3, p.name("p")))))
-	}),
-	packetsOf("proto-process-stats", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Bytes(9, pb.Message{}.Bytes(1, pb.Message{}.Number(1, 5+uint64(p.i)).Number(2, 4))))
-	}),
-	packetsOf("proto-logs", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Bytes(39, pb.Message{}.Bytes(1, pb.Message{}.Number(2, 5).Number(3, 6+uint64(p.i)).Number(5, uint64(p.i)).Bytes(6, p.name("t")).Bytes(8, p.name("m")))))
-	}),
-	packetsOf("proto-packages", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1).Number(10, 1).Bytes(47, pb.Message{}.Bytes(1, pb.Message{}.Bytes(1, p.name("com.app")).Number(2, uint64(p.i)))))
-	}),
-	packetsOf("proto-obfuscated", func(p *packets) {
-		if p.i == 0 { // names alone have no rows
-			p.add(pb.Message{}.Number(8, 1).Number(10, 1).Bytes(47, pb.Message{}.Bytes(1, pb.Message{}.Bytes(1, []byte("com.app")))))
-		}
-		p.add(pb.Message{}.Number(10, 1).Bytes(64, pb.Message{}.Bytes(1, []byte("com.app")).Bytes(3, pb.Message{}.Bytes(1, p.name("a")).Bytes(2, p.name("com.app.A")))))
-	}),
-	packetsOf("proto-symbols", func(p *packets) {
-		p.add(pb.Message{}.Number(10, 1).Bytes(61, pb.Message{}.Bytes(1, []byte("/lib")).Bytes(2, []byte("id")).Bytes(3, pb.Message{}.Number(1, uint64(p.i)).Bytes(2, pb.Message{}.Bytes(1, p.name("f"))))))
-	}),
-	packetsOf("proto-samples", func(p *packets) {
-		interned := pb.Message{}.Bytes(5, pb.Message{}.Number(1, uint64(p.i)+1).Bytes(2, p.name("f"))).
-			Bytes(6, pb.Message{}.Number(1, uint64(p.i)+1).Number(2, uint64(p.i)+1).Number(3, 1).Number(4, uint64(p.i))).
-			Bytes(7, pb.Message{}.Number(1, uint64(p.i)+1).Number(2, 1).Number(2, uint64(p.i)+1))
-		flags := uint64(2)
-		if p.i == 0 {
-			flags = 1
-			interned = interned.Bytes(17, pb.Message{}.Number(1, 1).Bytes(2, []byte("lib"))).Bytes(19, pb.Message{}.Number(1, 1).Number(7, 1))
-		}
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Number(13, flags).Bytes(12, interned).Bytes(66, pb.Message{}.Number(2, 5).Number(3, 6+uint64(p.i)).Number(4, uint64(p.i)+1)))
-	}),
-	wholePacket("proto-frames", func(n int) pb.Message {
-		stack := pb.Message{}.Number(1, 1)
-		interned := pb.Message{}.Bytes(17, pb.Message{}.Number(1, 1).Bytes(2, []byte("lib"))).Bytes(19, pb.Message{}.Number(1, 1).Number(7, 1))
-		for i := range uint64(n) {
-			interned = interned.Bytes(6, pb.Message{}.Number(1, i+1).Number(3, 1).Number(4, i))
-			stack = stack.Number(2, i+1)
-		}
-		return pb.Message{}.Number(8, 1).Number(10, 1).Number(13, 1).Bytes(12, interned.Bytes(7, stack)).Bytes(66, pb.Message{}.Number(2, 5).Number(3, 6).Number(4, 1))
-	}),
-	packetsOf("proto-heap-samples", func(p *packets) {
-		m := pb.Message{}.Bytes(1, pb.Message{}.Number(1, 10+uint64(p.i)).Bytes(2, p.name("f"))).
-			Bytes(2, pb.Message{}.Number(1, uint64(p.i)+1).Number(2, 10+uint64(p.i)).Number(3, 1).Number(4, uint64(p.i))).
-			Bytes(3, pb.Message{}.Number(1, uint64(p.i)+1).Number(2, 1).Number(2, uint64(p.i)+1)).
-			Bytes(5, pb.Message{}.Number(1, 5).Number(9, 5).Bytes(2, pb.Message{}.Number(1, uint64(p.i)+1).Number(2, 5).Number(4, 1))).Number(7, uint64(p.i))
-		if p.i == 0 {
-			m = m.Bytes(1, pb.Message{}.Number(1, 1).Bytes(2, []byte("lib"))).Bytes(4, pb.Message{}.Number(1, 1).Number(7, 1))
-		}
-		if p.i < p.n-1 {
-			m = m.Number(6, 1)
-		}
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Bytes(37, m))
-	}),
-	heapGraph("proto-heap-chain", func(i, n uint64) pb.Message {
-		return pb.Message{}.Number(1, i+1).Number(2, 1).Number(3, 16).Number(4, 1).Number(5, i+2)
-	}),
-	heapGraph("proto-heap-chain-backwards", func(i, n uint64) pb.Message {
-		return pb.Message{}.Number(1, n-i).Number(2, 1).Number(3, 16).Number(4, 1).Number(5, n-i+1)
-	}),
-	wholePacket("proto-heap-references", func(n int) pb.Message {
-		o := pb.Message{}.Number(1, 1).Number(2, 1).Number(3, 16)
-		for i := range uint64(n) {
-			o = o.Number(5, i%7+1)
-		}
-		return pb.Message{}.Number(8, 1).Number(10, 1).Bytes(56, pb.Message{}.Number(1, 5).Bytes(2, o).Bytes(9, pb.Message{}.Number(1, 1).Bytes(3, []byte("A[]"))).Bytes(7, pb.Message{}.Number(1, 1).Number(2, 1)))
-	}),
-	wholePacket("proto-heap-classes", func(n int) pb.Message {
-		g := pb.Message{}.Number(1, 5)
-		for i := range uint64(n) {
-			g = g.Bytes(2, pb.Message{}.Number(1, i+1).Number(2, i+1).Number(5, i+2)).
-				Bytes(9, pb.Message{}.Number(1, i+1).Bytes(3, strconv.AppendUint([]byte("C"), i, 10)).Number(4, 16).Number(5, i+2).Number(6, i+1)).
-				Bytes(4, pb.Message{}.Number(1, i+1).Bytes(2, strconv.AppendUint([]byte("A C.f"), i, 10)))
-		}
-		return pb.Message{}.Number(8, 1).Number(10, 1).Bytes(56, g.Bytes(7, pb.Message{}.Number(1, 1).Number(2, 1)))
-	}),
-	packetsOf("proto-smaps", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1).Number(10, 1).Bytes(68, pb.Message{}.Number(1, 5).Bytes(2, pb.Message{}.Bytes(1, p.name("/lib")).Number(2, 4))))
-	}),
-	packetsOf("proto-bundles", func(p *packets) {
-		p.add(pb.Message{}.Number(10, 1).Bytes(1, pb.Message{}.Number(1, uint64(p.i)%8).Bytes(2, pb.Message{}.Number(1, uint64(p.i)).Number(2, 5).Bytes(3, pb.Message{}.Bytes(2, []byte("B|5|n\n"))))))
-	}),
-	packetsOf("proto-cpus", func(p *packets) {
-		p.add(pb.Message{}.Number(10, 1).Bytes(1, pb.Message{}.Number(1, uint64(p.i)).Bytes(2, pb.Message{}.Number(1, uint64(p.i)).Number(2, 5).Bytes(3, pb.Message{}.Bytes(2, []byte("I|5|n\n"))))))
-	}),
-	wholePacket("proto-ftrace-events", func(n int) pb.Message {
-		b := pb.Message{}.Number(1, 0)
-		for i := range uint64(n) {
-			b = b.Bytes(2, pb.Message{}.Number(1, 10*i).Number(2, i).Bytes(4, pb.Message{}.Bytes(1, []byte("a")).Number(2, i).Number(3, 120).Bytes(5, []byte("b")).Number(6, i+1).Number(7, 120)))
-		}
-		return pb.Message{}.Number(10, 1).Bytes(1, b)
-	}),
-	packetsOf("proto-chrome-legacy", func(p *packets) {
-		p.event(0, pb.Message{}.Bytes(6, pb.Message{}.Number(2, 'b').Number(6, uint64(p.i))))
-	}),
-	packetsOf("proto-legacy-complete", func(p *packets) {
-		p.event(0, pb.Message{}.Bytes(6, pb.Message{}.Number(2, 'X').Number(3, uint64(p.n)).Number(18, 5).Number(19, 6)))
-	}),
-	packetsOf("proto-cpu-times", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Bytes(7, pb.Message{}.Bytes(3, pb.Message{}.Number(1, uint64(p.i)).Number(2, 5))))
-	}),
-	packetsOf("proto-surfaces", func(p *packets) {
-		p.add(pb.Message{}.Number(8, 1+uint64(p.i)).Number(10, 1).Bytes(76, pb.Message{}.Bytes(3, pb.Message{}.Number(1, uint64(p.i)).Number(2, uint64(p.i)).Number(3, uint64(p.i)).Number(4, 5).Bytes(5, p.name("layer")))))
-	}),
-	wholePacket("proto-layers", func(n int) pb.Message {
-		var layers pb.Message
-		for i := range uint64(n) {
-			layers = layers.Bytes(1, pb.Message{}.Number(1, i+1).Bytes(2, strconv.AppendUint([]byte("layer"), i, 10)).Number(3, i+2))
-		}
-		return pb.Message{}.Number(8, 1).Number(10, 1).Bytes(93, pb.Message{}.Number(1, 5).Bytes(3, layers))
-	}),
-	packetsOf("proto-unknown-fields", func(p *packets) { p.add(pb.Message{}.Number(10, 1).Bytes(3000+p.i, nil)) }),
+		event := pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n")).Bytes(4, append(nested, inner...))
+		return pb.Message(b).Bytes(1, pb.Message{}.Number(8, 1).Number(10, 1).Bytes(11, event))
+	}},
+	packets("proto-clock-snapshots", `10:1 6:{1:{1:6 2:10*i} 1:{1:3 2:10*i+5} 1:{1:1 2:10*i+i%7}}`, `8:10*i 58:3 10:1 `+event),
+	packets("proto-clocks", `10:1 6:{1:{1:6 2:10} 1:{1:1000+i 2:20}}`, `8:30 58:1000+i 10:1 `+event),
+	packetsAfter("proto-clock-chain", `10:1 6:{1:{1:6 2:10} 1:{1:1000 2:10}}`, `10:1 6:{1:{1:1000+i 2:10} 1:{1:1001+i 2:10}}`, `8:30 58:1001+i 10:1 `+event),
+	packets("proto-unknown-clocks", `8:30 58:1001+i 10:1 `+event),
+	packet("proto-clocks-of-snapshot", `10:1 6:{1:{1:6 2:10} [1:{1:1000+i 2:10}]}`),
+	packets("proto-sequence-clocks", `10:1+i 13:1 6:{1:{1:6 2:10} 1:{1:64 2:20}}`, `8:30 58:64 10:1+i `+event),
+	packets("proto-machines", `8:1+i 10:1 98:1+i 2:{1:{1:5 3:"p$i"}}`),
+	packets("proto-cleared-state", `8:1+i 10:1 13:1 12:{2:{1:1 2:"n"}} 11:{9:3 11:7 10:1}`),
+	packets("proto-defaults", `8:1+i 10:1 13:3 59:{58:6 11:{11:7}} 11:{9:3 23:"n"}`),
+	packets("proto-processes", `8:1+i 10:1 2:{1:{1:5+i 2:4+i 3:"p$i"}}`),
+	packets("proto-process-stats", `8:1+i 10:1 9:{1:{1:5+i 2:4}}`),
+	packets("proto-logs", `8:1+i 10:1 39:{1:{2:5 3:6+i 5:i 6:"t$i" 8:"m$i"}}`),
+	packets("proto-packages", `8:1 10:1 47:{1:{1:"com.app$i" 2:i}}`),
+	packetsAfter("proto-obfuscated", `8:1 10:1 47:{1:{1:"com.app"}}`, `10:1 64:{1:"com.app" 3:{1:"a$i" 2:"com.app.A$i"}}`), // names alone have no rows
+	packets("proto-symbols", `10:1 61:{1:"/lib" 2:"id" 3:{1:i 2:{1:"f$i"}}}`),
+	packets("proto-samples", `8:1+i 10:1 13:2-(i<1) 12:{5:{1:i+1 2:"f$i"} 6:{1:i+1 2:i+1 3:1 4:i} 7:{1:i+1 2:1 2:i+1} (i<1)[17:{1:1 2:"lib"} 19:{1:1 7:1}]} 66:{2:5 3:6+i 4:i+1}`),
+	packet("proto-frames", `8:1 10:1 13:1 12:{17:{1:1 2:"lib"} 19:{1:1 7:1} [6:{1:i+1 3:1 4:i}] 7:{1:1 [2:i+1]}} 66:{2:5 3:6 4:1}`),
+	packets("proto-heap-samples", `8:1+i 10:1 37:{1:{1:10+i 2:"f$i"} 2:{1:i+1 2:10+i 3:1 4:i} 3:{1:i+1 2:1 2:i+1} 5:{1:5 9:5 2:{1:i+1 2:5 4:1}} 7:i `+
+		`(i<1)[1:{1:1 2:"lib"} 4:{1:1 7:1}] (i<n-1)[6:1]}`),
+	packet("proto-heap-chain", `8:1 10:1 56:{1:5 [2:{1:i+1 2:1 3:16 4:1 5:i+2}] 9:{1:1 3:"A"} 4:{1:1 2:"A A.next"} 7:{1:1 2:1}}`),
+	packet("proto-heap-chain-backwards", `8:1 10:1 56:{1:5 [2:{1:n-i 2:1 3:16 4:1 5:n-i+1}] 9:{1:1 3:"A"} 4:{1:1 2:"A A.next"} 7:{1:1 2:1}}`),
+	packet("proto-heap-references", `8:1 10:1 56:{1:5 2:{1:1 2:1 3:16 [5:i%7+1]} 9:{1:1 3:"A[]"} 7:{1:1 2:1}}`),
+	packet("proto-heap-classes", `8:1 10:1 56:{1:5 [2:{1:i+1 2:i+1 5:i+2} 9:{1:i+1 3:"C$i" 4:16 5:i+2 6:i+1} 4:{1:i+1 2:"A C.f$i"}] 7:{1:1 2:1}}`),
+	packets("proto-smaps", `8:1 10:1 68:{1:5 2:{1:"/lib$i" 2:4}}`),
+	packets("proto-bundles", "10:1 1:{1:i%8 2:{1:i 2:5 3:{2:\"B|5|n\n\"}}}"),
+	packets("proto-cpus", "10:1 1:{1:i 2:{1:i 2:5 3:{2:\"I|5|n\n\"}}}"),
+	packet("proto-ftrace-events", `10:1 1:{1:0 [2:{1:10*i 2:i 4:{1:"a" 2:i 3:120 5:"b" 6:i+1 7:120}}]}`),
+	packets("proto-chrome-legacy", `8:i 10:1 11:{9:0 11:7 23:"n" 6:{2:98 6:i}}`),
+	packets("proto-legacy-complete", `8:i 10:1 11:{9:0 11:7 23:"n" 6:{2:88 3:n 18:5 19:6}}`),
+	packets("proto-cpu-times", `8:1+i 10:1 7:{3:{1:i 2:5}}`),
+	packets("proto-surfaces", `8:1+i 10:1 76:{3:{1:i 2:i 3:i 4:5 5:"layer$i"}}`),
+	packet("proto-layers", `8:1 10:1 93:{1:5 3:{[1:{1:i+1 2:"layer$i" 3:i+2}]}}`),
+	packets("proto-unknown-fields", `10:1 3000+i:{}`),
 }
 
-// packets builds the packets of the i-th of n things.
-type packets struct {
-	b    pb.Message
-	i, n int
+// event is a track event without a duration.
+const event = `11:{9:3 11:7 23:"n"}`
+
+var trackHead = string(message(`1:{10:1 13:1 60:{1:7 2:"track"}}`)(nil, 0, 0))
+
+// packets are packets behind that of a track, for each thing.
+func packets(name string, templates ...string) Format {
+	return Format{Name: name, head: trackHead, each: message("1:{" + strings.Join(templates, "} 1:{") + "}")}
 }
 
-func (p *packets) add(packet pb.Message) { p.b = p.b.Bytes(1, packet) }
+// packet is one packet.
+func packet(name, template string) Format { return whole(name, message("1:{"+template+"}")) }
 
-func (p *packets) name(prefix string) []byte {
-	return strconv.AppendInt([]byte(prefix), int64(p.i), 10)
-}
-
-func (p *packets) track(descriptor pb.Message) {
-	p.add(pb.Message{}.Number(10, 1).Bytes(60, descriptor))
-}
-
-// event adds a track event with further fields at the time i.
-func (p *packets) event(kind uint64, fields pb.Message) { p.eventOn(7, kind, fields) }
-
-func (p *packets) eventOn(track, kind uint64, fields pb.Message) {
-	event := pb.Message{}.Number(9, kind).Number(11, track).Bytes(23, []byte("n"))
-	p.add(pb.Message{}.Number(8, uint64(p.i)).Number(10, 1).Bytes(11, append(event, fields...)))
-}
-
-func packetsOf(name string, each func(*packets)) Format {
-	head := pb.Message{}.Bytes(1, pb.Message{}.Number(10, 1).Number(13, 1).Bytes(60, pb.Message{}.Number(1, 7).Bytes(2, []byte("track"))))
-	return Format{Name: name, head: string(head), each: func(b []byte, i, n int) []byte {
-		p := packets{b, i, n}
-		each(&p)
-		return p.b
-	}}
-}
-
-func wholePacket(name string, packet func(n int) pb.Message) Format {
-	return Format{Name: name, whole: func(b []byte, n int) []byte { return pb.Message(b).Bytes(1, packet(n)) }}
-}
-
-func trackEvent(fields pb.Message) pb.Message {
-	event := pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n"))
-	return pb.Message{}.Number(8, 1).Number(10, 1).Bytes(11, append(event, fields...))
-}
-
-func clock(id, ts uint64) pb.Message { return pb.Message{}.Number(1, id).Number(2, ts) }
-
-// clockAt is a snapshot of a first clock.
-func clockAt(id, ts uint64) pb.Message { return pb.Message{}.Bytes(1, clock(id, ts)) }
-
-// heapGraph is a dump of n objects, the first of which is a root.
-func heapGraph(name string, object func(i, n uint64) pb.Message) Format {
-	return wholePacket(name, func(n int) pb.Message {
-		g := pb.Message{}.Number(1, 5)
-		for i := range uint64(n) {
-			g = g.Bytes(2, object(i, uint64(n)))
-		}
-		g = g.Bytes(9, pb.Message{}.Number(1, 1).Bytes(3, []byte("A"))).Bytes(4, pb.Message{}.Number(1, 1).Bytes(2, []byte("A A.next"))).Bytes(7, pb.Message{}.Number(1, 1).Number(2, 1))
-		return pb.Message{}.Number(8, 1).Number(10, 1).Bytes(56, g)
-	})
+// packetsAfter are packets behind a first one.
+func packetsAfter(name, first string, templates ...string) Format {
+	f := packets(name, templates...)
+	f.head += string(message("1:{"+first+"}")(nil, 0, 0))
+	return f
 }

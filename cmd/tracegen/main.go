@@ -48,13 +48,12 @@ func command() *cobra.Command {
 		manyNames = append(manyNames, f.Name)
 	}
 	var (
-		name   string
-		size   string
-		count  int
-		seed   uint64
-		ndjson bool
-		list   bool
-		of     string
+		name  string
+		size  string
+		count int
+		seed  uint64
+		list  bool
+		of    string
 	)
 	cmd := &cobra.Command{
 		Use:   "tracegen FILE",
@@ -70,9 +69,6 @@ func command() *cobra.Command {
 			if list {
 				fmt.Fprintln(cmd.OutOrStdout(), strings.Join(manyNames, "\n"))
 				return nil
-			}
-			if ndjson {
-				name = "ndjson"
 			}
 			n, err := parseSize(size)
 			if err != nil {
@@ -100,8 +96,6 @@ func command() *cobra.Command {
 	cmd.Flags().IntVar(&count, "count", 1e6, "how many a trace of many has")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")
 	cmd.Flags().StringVar(&of, "repeat", "", "a trace in Chrome's JSON, whose events are repeated up to --size, each time later")
-	cmd.Flags().BoolVar(&ndjson, "ndjson", false, "the events of --format json, one a line; short for --format ndjson")
-	cmd.MarkFlagsMutuallyExclusive("format", "ndjson")
 	return cmd
 }
 

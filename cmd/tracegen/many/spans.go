@@ -14,10 +14,12 @@ var spans = []Format{
 	whole("otlp-services", message(`[1:{1:{1:{1:"service.name" 2:{1:"s$i"}}} 2:{2:{1:##1 2:#i+1 5:"n" 7=10*i+1 8=10*i+6}}}]`)),
 	whole("otlp-attributes", message(`1:{`+oneService+`2:{2:{1:##1 2:#1 5:"n" 7=1 8=6 [9:{1:"k$i" 2:{1:"v"}}]}}}`)),
 	whole("otlp-links-of-span", message(`1:{`+oneService+`2:{2:{1:##1 2:#1 5:"n" 7=1 8=6 [13:{1:##1 2:#i+1}]}}}`)),
-	lines("otlp-json-lines", "", `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s$(i%8)"}}]},"scopeSpans":[{"spans":[`+jsonSpan+"]}]}]}\n"),
+	lines("otlp-json-lines", "",
+		`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s$(i%8)"}}]},"scopeSpans":[{"spans":[`+jsonSpan+"]}]}]}\n"),
 	whole("otlp-json-nested", `{"resourceSpans":[{"scopeSpans":[{"spans":[`+jsonSpan+`]}]},{"resource":{"attributes":[{"key":"k","value":`,
 		each("", `{"arrayValue":{"values":[`), `{"intValue":"1"}`, each("", "]}}"), "}]}}]}"),
-	whole("otlp-json-shared-scope", `{"resourceSpans":[{"scopeSpans":[{"scope":{"name":"s","attributes":[`, each(",", `{"key":"k$i","value":{"intValue":"1"}}`),
+	whole("otlp-json-shared-scope", `{"resourceSpans":[{"scopeSpans":[{"scope":{"name":"s","attributes":[`,
+		each(",", `{"key":"k$i","value":{"intValue":"1"}}`),
 		`]},"spans":[`, each(",", jsonSpan), "]}]}]}"),
 	otlpProfiles("otlp-profiles-stacks", // with a function and an attribute each
 		`1:{1:{1:{1:"k" 2:{8:0}}} 2:{2:{1:{1:1} [2:{1:i+1 2:<i+1> 4:<1>}]}}}`,
@@ -31,15 +33,23 @@ var spans = []Format{
 	otlpProfiles("otlp-profiles-shared-text", // of n times v, in many resources
 		`[1:{1:{1:{1:"k" 2:{8:2}}} 2:{2:{1:{1:1} 2:{1:0 2:<> 4:<1>}}}}]`,
 		`5:<[0x76]>`),
-	whole("jaeger-spans", `{"data":[{"traceID":"1","spans":[`, each(",", `{"traceID":"1","spanID":"$(i+1:x)","operationName":"n","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"$(i:x)"}],"startTime":$(1000+i),"duration":5,"tags":[],"logs":[{"timestamp":$(1001+i),"fields":[]}],"processID":"p$(i%8)"}`), `],"processes":{}}]}`),
-	whole("jaeger-processes", `{"data":[{"traceID":"1","spans":[`, each(",", `{"traceID":"1","spanID":"$(i+1:x)","operationName":"n","startTime":$(1000+i),"duration":5,"processID":"p$i"}`), `],"processes":{`, each(",", `"p$i":{"serviceName":"s$i","tags":[]}`), "}}]}"),
-	whole("jaeger-references", `{"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"1","operationName":"n","startTime":1000,"duration":5,"processID":"p","references":[`, each(",", `{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"$(i+2:x)"}`), `]}],"processes":{"p":{"serviceName":"s"}}}]}`),
-	whole("zipkin-spans", "[", each(",", `{"traceId":"1","id":"$(i+1:x)","parentId":"$(i:x)","name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s"}}`), "]"),
-	whole("zipkin-shared", "[", each(",", `{"traceId":"1","id":"$(i/2+1:x)","kind":"$(i%2<1?CLIENT|SERVER)"$(i%2<1?|,"shared":true),"name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s$(i%2)"}}`), "]"),
-	whole("zipkin-services", "[", each(",", `{"traceId":"1","id":"$(i+1:x)","name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s$i"}}`), "]"),
-	whole("zipkin-same-id", "[", each(",", `{"traceId":"1","id":"1","parentId":"2","name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s"}}`), "]"),
-	whole("zipkin-traces", "[", each(",", `{"traceId":"$(i+1:x)","id":"1","name":"n","timestamp":$(1000+i),"duration":5,"annotations":[{"timestamp":$(1001+i),"value":"a"}]}`), "]"),
+	whole("jaeger-spans", `{"data":[{"traceID":"1","spans":[`,
+		each(",", `{"traceID":"1","spanID":"$(i+1:x)","operationName":"n","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"$(i:x)"}],"startTime":$(1000+i),"duration":5,"tags":[],"logs":[{"timestamp":$(1001+i),"fields":[]}],"processID":"p$(i%8)"}`),
+		`],"processes":{}}]}`),
+	whole("jaeger-processes", `{"data":[{"traceID":"1","spans":[`,
+		each(",", `{"traceID":"1","spanID":"$(i+1:x)","operationName":"n","startTime":$(1000+i),"duration":5,"processID":"p$i"}`),
+		`],"processes":{`, each(",", `"p$i":{"serviceName":"s$i","tags":[]}`), "}}]}"),
+	whole("jaeger-references",
+		`{"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"1","operationName":"n","startTime":1000,"duration":5,"processID":"p","references":[`,
+		each(",", `{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"$(i+2:x)"}`), `]}],"processes":{"p":{"serviceName":"s"}}}]}`),
+	zipkin("zipkin-spans", `{"traceId":"1","id":"$(i+1:x)","parentId":"$(i:x)","name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s"}}`),
+	zipkin("zipkin-shared", `{"traceId":"1","id":"$(i/2+1:x)","kind":"$(i%2<1?CLIENT|SERVER)"$(i%2<1?|,"shared":true),"name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s$(i%2)"}}`),
+	zipkin("zipkin-services", `{"traceId":"1","id":"$(i+1:x)","name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s$i"}}`),
+	zipkin("zipkin-same-id", `{"traceId":"1","id":"1","parentId":"2","name":"n","timestamp":$(1000+i),"duration":5,"localEndpoint":{"serviceName":"s"}}`),
+	zipkin("zipkin-traces", `{"traceId":"$(i+1:x)","id":"1","name":"n","timestamp":$(1000+i),"duration":5,"annotations":[{"timestamp":$(1001+i),"value":"a"}]}`),
 }
+
+func zipkin(name, span string) Format { return whole(name, "[", each(",", span), "]") }
 
 // oneService is a resource of OTLP.
 const oneService = `1:{1:{1:"service.name" 2:{1:"s"}}} `

@@ -124,7 +124,7 @@ coverage: ## how much of ingest/proto the tests of whole traces run
 
 # Packages below the commands whose code shares something between goroutines. The others would be compiled in vain.
 SHARING      = $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .Imports " "}} {{end}}' ./export ./internal/... ./model/... ./sort | \
-	awk '/ (context|sync|sync\/atomic|[^ ]*\/internal\/handoff) / {print $$1}'
+	awk '/ (context|sync|sync\/atomic|[^ ]*\/internal\/pipeline) / {print $$1}'
 
 race: ## tests of concurrent code, with the race detector
 	$(GO) test -vet=off -race -short $(TESTFLAGS) $$($(SHARING))

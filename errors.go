@@ -7,7 +7,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -50,7 +50,7 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%s of %s traces could not be converted", count.String(len(e.Errs)), count.String(e.Of))
+	return fmt.Sprintf("%s of %s traces could not be converted", human.Count(len(e.Errs)), human.Count(e.Of))
 }
 
 // Unwrap returns the error of each trace.
@@ -74,7 +74,7 @@ func (e *InterruptedError) Error() string {
 		return "interrupted: nothing was written to " + e.Out
 	}
 	return fmt.Sprintf("interrupted: %s of %s traces are in %s; the same command continues with the others",
-		count.String(e.Committed), count.String(e.Of), e.Out)
+		human.Count(e.Committed), human.Count(e.Of), e.Out)
 }
 
 func (e *InterruptedError) Unwrap() error { return e.err }
@@ -94,5 +94,5 @@ func optionError(text string, args ...any) error {
 }
 
 func memoryError(path string, most int64) error {
-	return kindError{fmt.Errorf("%s: this needs more than --max-memory=%s", path, count.Bytes(most)), ErrMemory}
+	return kindError{fmt.Errorf("%s: this needs more than --max-memory=%s", path, human.Bytes(most)), ErrMemory}
 }

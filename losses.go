@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -80,12 +80,12 @@ func (l Losses) Alarm() string {
 	if l.Incomplete {
 		read := ""
 		if l.Events > 0 {
-			read = fmt.Sprintf(": %s events before its end were read", count.String(l.Events))
+			read = fmt.Sprintf(": %s events before its end were read", human.Count(l.Events))
 		}
 		parts = append(parts, "INCOMPLETE: the file ends too early"+read+", and the rest of it is missing")
 	}
 	if share := float64(l.Lost) / float64(l.Lost+l.Events); l.Lost > 0 && share > muchLost {
-		parts = append(parts, fmt.Sprintf("LOST: %s of %s events (%.1f %%), %s", count.String(l.Lost), count.String(l.Lost+l.Events), 100*share,
+		parts = append(parts, fmt.Sprintf("LOST: %s of %s events (%.1f %%), %s", human.Count(l.Lost), human.Count(l.Lost+l.Events), 100*share,
 			l.Describe(model.Lost)))
 	}
 	return strings.Join(parts, "; ")
@@ -106,7 +106,7 @@ func (l Losses) Describe(effects ...model.Effect) string {
 	}
 	var parts []string
 	for _, c := range counts {
-		parts = append(parts, count.String(c.Value)+" "+c.Text)
+		parts = append(parts, human.Count(c.Value)+" "+c.Text)
 	}
 	if more := len(parts) - maxLossesNamed; more > 0 {
 		parts = append(parts[:maxLossesNamed], fmt.Sprintf("and %d more", more))

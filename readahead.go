@@ -8,12 +8,12 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 )
 
 // readAhead reads and hashes an input on its own goroutine, a few blocks ahead of the parser.
 type readAhead struct {
-	*handoff.Ahead
+	*pipeline.Ahead
 	taken  *atomic.Int64 // counts the bytes that Read returned
 	digest hash.Hash     // of all bytes, valid at the end
 	size   int64         // number of bytes that Read returned
@@ -23,7 +23,7 @@ type readAhead struct {
 // done, even while r blocks.
 func newReadAhead(ctx context.Context, r io.Reader, taken *atomic.Int64) *readAhead {
 	a := &readAhead{taken: taken, digest: sha256.New()}
-	a.Ahead = handoff.ReadAhead(ctx, io.TeeReader(r, a.digest))
+	a.Ahead = pipeline.ReadAhead(ctx, io.TeeReader(r, a.digest))
 	return a
 }
 

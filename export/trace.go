@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -111,7 +111,7 @@ func (m *Manifest) lost() (total int64, reasons string) {
 		}
 	}
 	for i, name := range names {
-		names[i] = count.String(counts[name]) + " " + name
+		names[i] = human.Count(counts[name]) + " " + name
 	}
 	return total, strings.Join(names, ", ")
 }

@@ -2,7 +2,7 @@
 // unpacks the file, and passes its events through the sorter to the trackers.
 package ingest
 
-//go:generate go test . -run StatKeys -generate
+//go:generate go test -vet=off . -run StatKeys -generate
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -181,7 +181,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	buffered := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), source), len(head))
 	head, _ = buffered.Peek(len(head))
 	if from.parent != nil && len(head) == format.HeadBytes { // there may be much more to decompress
-		ahead := handoff.ReadAhead(rd.options.Context, r)
+		ahead := pipeline.ReadAhead(rd.options.Context, r)
 		defer ahead.Stop()
 		counted.r = ahead
 	}

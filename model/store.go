@@ -3,9 +3,9 @@ package model
 import (
 	"fmt"
 
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/paged"
-	"github.com/tpconvert/tpconvert/internal/shared"
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/model/args"
 	"github.com/tpconvert/tpconvert/model/clock"
 	"github.com/tpconvert/tpconvert/model/facts"
@@ -39,7 +39,7 @@ type Options struct {
 	ChunkRows int        // rows per chunk; 0 means table.DefaultChunkRows
 	Sink      table.Sink // receives sealed chunks; nil drops them
 	Parking   table.Parking
-	Memory    int64 // for heap dumps, in bytes; what is beyond it goes to a temporary file. 0 means swap.DefaultMemory
+	Memory    int64 // for heap dumps, in bytes; what is beyond it goes to a temporary file. 0 means spill.DefaultMemory
 	// Unset is called for each column that is not set in a row although it may not be NULL. Tests set it.
 	Unset func(table, column string)
 }
@@ -50,7 +50,7 @@ type Store struct {
 	schema.Tables
 	facts.Facts // of all traces
 	Strings     *table.StringPool
-	Space       *swap.Space // for state that may exceed memory
+	Space       *spill.Space // for state that may exceed memory
 
 	set  *table.Set
 	args *args.Sets
@@ -68,7 +68,7 @@ type Store struct {
 	bounds    *table.Bounds
 	clocks    clocks
 	words     words
-	values    shared.Values
+	values    attached.Values
 	Stacks    *profile.Stacks
 }
 
@@ -76,7 +76,7 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		Strings:   table.NewStringPool(),
-		Space:     swap.NewSpace(o.Memory, o.Parking.Dir),
+		Space:     spill.NewSpace(o.Memory, o.Parking.Dir),
 		stats:     statCounts{},
 		statTexts: map[statKey]string{},
 	}
@@ -101,7 +101,7 @@ func (s *Store) newFacts(trace FileID, machine MachineID) facts.Facts {
 }
 
 // Values are what formats share between all files.
-func (s *Store) Values() *shared.Values { return &s.values }
+func (s *Store) Values() *attached.Values { return &s.values }
 
 // Err returns the first error of the sink. After an error, rows are dropped.
 func (s *Store) Err() error { return s.set.Err() }

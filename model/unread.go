@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 )
 
 // Unread counts the items of one kind in a trace that make no rows: packets, events, records, members.
@@ -98,12 +98,12 @@ func (f *File) storeUnread() {
 			text = cmp.Or(u.texts[0], u.noun+" is not read")
 		}
 		if u.of > 0 {
-			text += fmt.Sprintf(" (of %s)", count.String(u.of))
+			text += fmt.Sprintf(" (of %s)", human.Count(u.of))
 		}
 		f.store.stats[u.key] += u.count
 		f.store.statTexts[u.key] = text
 		u.first.Args = ArgFunc(func(set *ArgSet) {
-			set.Add(strs.Intern("message"), StringArg(strs.Intern(count.String(u.count)+" "+text)))
+			set.Add(strs.Intern("message"), StringArg(strs.Intern(human.Count(u.count)+" "+text)))
 		})
 		f.log(u.key.stat, u.first)
 	}

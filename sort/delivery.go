@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 )
 
 // errStopped ends the merge when a sink has failed.
@@ -72,7 +72,7 @@ func (p *parcel) deliver(sinks []Sink) error {
 // delivery carries events from the goroutine that merges to the goroutine whose
 // sinks parse them, so that each can use a core.
 type delivery struct {
-	to      *handoff.Helper[*parcel]
+	to      *pipeline.Helper[*parcel]
 	packing *parcel
 	spare   []*parcel // empty parcels
 }
@@ -100,7 +100,7 @@ func (s *Sorter) deliver(mark uint64) error {
 		sinks = append(sinks, st.sink)
 	}
 	var merged error
-	merge := handoff.Help(parcels, func(h *handoff.Helper[*parcel]) {
+	merge := pipeline.Help(parcels, func(h *pipeline.Helper[*parcel]) {
 		merged = s.merge(&delivery{to: h}, mark)
 	})
 	for i := range s.parcels {
@@ -113,7 +113,7 @@ func (s *Sorter) deliver(mark uint64) error {
 }
 
 // hand passes packed events to the sinks until the merge ends or a sink fails.
-func (s *Sorter) hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
+func (s *Sorter) hand(sinks []Sink, merge *pipeline.Helper[*parcel]) error {
 	for {
 		p, ok := merge.Take()
 		if !ok {

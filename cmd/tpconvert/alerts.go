@@ -12,7 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -26,7 +26,7 @@ type alertsOptions struct {
 type alertError int
 
 func (e alertError) Error() string {
-	return fmt.Sprintf("alerts of level error: %s", count.String(int(e)))
+	return fmt.Sprintf("alerts of level error: %s", human.Count(int(e)))
 }
 
 func newAlertsCommand(ui *console.UI) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	api "github.com/tpconvert/tpconvert"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
@@ -45,7 +45,7 @@ func wayOf(f api.AlignedFile) string {
 		parts = append(parts, fmt.Sprintf("moved by %s", time.Duration(f.Moved)))
 	}
 	if f.Dropped != 0 {
-		parts = append(parts, "events dropped: "+count.String(f.Dropped))
+		parts = append(parts, "events dropped: "+human.Count(f.Dropped))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -12,7 +12,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
@@ -66,7 +66,7 @@ FILE is written completely or not at all.`,
 				}
 				b.Alignment, b.Dropped = &seen.Alignment, seen.Alignment.DroppedEvents()
 				if strict && b.Dropped > 0 {
-					return fmt.Errorf("%s %w", count.String(b.Dropped), errMisaligned)
+					return fmt.Errorf("%s %w", human.Count(b.Dropped), errMisaligned)
 				}
 			}
 			err = writeWhole(output, force, func(w io.Writer) error {
@@ -113,12 +113,12 @@ type bundle struct {
 }
 
 func (b bundle) Text(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s traces, %s\n", terminal.Printable(b.File), count.String(b.Traces), count.Bytes(b.Bytes))
+	fmt.Fprintf(w, "%s: %s traces, %s\n", terminal.Printable(b.File), human.Count(b.Traces), human.Bytes(b.Bytes))
 	if b.Alignment == nil {
 		return
 	}
 	printAlignment(w, *b.Alignment)
 	if b.Dropped > 0 {
-		fmt.Fprintf(w, "\n%s %v.\n", count.String(b.Dropped), errMisaligned)
+		fmt.Fprintf(w, "\n%s %v.\n", human.Count(b.Dropped), errMisaligned)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -254,7 +254,7 @@ func (o *compareOptions) check(c *compare.Condition, r *compare.Result) error {
 		}
 		if holds {
 			if failed.n++; failed.n == 1 {
-				failed.first = fmt.Sprintf("%s %s: %s before, %s after", row.Kind, row.Name, count.Quantity(row.Before, row.Unit), count.Quantity(row.After, row.Unit))
+				failed.first = fmt.Sprintf("%s %s: %s before, %s after", row.Kind, row.Name, human.Quantity(row.Before, row.Unit), human.Quantity(row.After, row.Unit))
 			}
 		}
 	}

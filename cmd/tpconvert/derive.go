@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -237,6 +237,6 @@ func (all derivations) Text(w io.Writer) {
 		if d.TraceID != "" {
 			fmt.Fprintf(w, "%s  ", d.TraceID)
 		}
-		fmt.Fprintf(w, "%s %s: %s rows\n", d.Kind, d.Name, count.String(d.Rows))
+		fmt.Fprintf(w, "%s %s: %s rows\n", d.Kind, d.Name, human.Count(d.Rows))
 	}
 }

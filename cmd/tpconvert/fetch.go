@@ -8,7 +8,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 )
@@ -89,5 +89,5 @@ func (f fetched) Text(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "Perfetto's UI %s is in %s: %d files, %s, as its manifest says, which has the SHA-256 %s\n", f.Version, terminal.Printable(f.Folder), f.Files,
-		count.Bytes(f.Bytes), f.Manifest)
+		human.Bytes(f.Bytes), f.Manifest)
 }

@@ -12,7 +12,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 )
 
 func newInspectCommand(ui *console.UI) *cobra.Command {
@@ -119,7 +119,7 @@ func (i inspection) Text(w io.Writer) {
 		fmt.Fprintln(w, text)
 	}
 	fmt.Fprintf(w, "format   %s\n", i.Format)
-	fmt.Fprintf(w, "size     %s (%s bytes)\n", count.Bytes(i.Input.Bytes), count.String(i.Input.Bytes))
+	fmt.Fprintf(w, "size     %s (%s bytes)\n", human.Bytes(i.Input.Bytes), human.Count(i.Input.Bytes))
 	fmt.Fprintf(w, "sha-256  %s\n", i.Input.SHA256)
 	if i.Start != nil {
 		fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n", *i.Start, *i.End, float64(*i.End-*i.Start)/1e9)

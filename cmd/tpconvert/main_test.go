@@ -24,7 +24,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 )
 
 // asCommand makes the test binary behave as the command.
@@ -118,7 +118,7 @@ func filesBelow(t *testing.T, dir string) string {
 	var b strings.Builder
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && !info.IsDir() {
-			b.WriteString(path + " " + count.String(info.Size()) + " " + info.ModTime().String() + "\n")
+			b.WriteString(path + " " + human.Count(info.Size()) + " " + info.ModTime().String() + "\n")
 		}
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
@@ -35,13 +35,13 @@ func (c contents) Text(w io.Writer) {
 	if len(c.Traces) > 0 {
 		fmt.Fprintf(w, "schema   %d, by tpconvert %s\n", c.Traces[0].SchemaVersion, c.Traces[0].ConverterVersion)
 	}
-	fmt.Fprintf(w, "traces   %s\n", count.String(len(c.Traces)))
+	fmt.Fprintf(w, "traces   %s\n", human.Count(len(c.Traces)))
 	for i, m := range c.Traces {
 		if i == console.MaxTraces {
-			fmt.Fprintf(w, "  %s more\n", count.String(len(c.Traces)-i))
+			fmt.Fprintf(w, "  %s more\n", human.Count(len(c.Traces)-i))
 			break
 		}
-		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, terminal.Printable(m.Input.Name), m.Input.Format, count.Bytes(m.Input.Bytes))
+		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, terminal.Printable(m.Input.Name), m.Input.Format, human.Bytes(m.Input.Bytes))
 	}
 	fmt.Fprintln(w)
 	console.PrintTables(w, c.Tables, math.MaxInt)

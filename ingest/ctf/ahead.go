@@ -6,7 +6,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 )
 
 const (
@@ -50,7 +50,7 @@ func (r *reader) start(part format.Part) (*stream, error) {
 	if n := len(r.windows); n > 0 {
 		s.window, r.windows = r.windows[n-1][:0], r.windows[:n-1]
 	}
-	s.decoding = handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
+	s.decoding = pipeline.Help(batchesAhead, func(h *pipeline.Helper[*batch]) {
 		s.helper = h
 		s.failed = cmp.Or(s.read(), s.broken)
 		if s.batch != nil {

@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -95,10 +95,10 @@ type stream struct {
 	time    uint64 // last value of the clock
 	context []byte // encoded context of the packet
 	batch   *batch // being filled, or nil
-	helper  *handoff.Helper[*batch]
+	helper  *pipeline.Helper[*batch]
 
-	decoding *handoff.Helper[*batch] // helper, to its owner
-	failed   error                   // valid once the helper has ended
+	decoding *pipeline.Helper[*batch] // helper, to its owner
+	failed   error                    // valid once the helper has ended
 }
 
 // fill reads more of the file, and drops what is before a position of the packet. It returns false at the end of the file.

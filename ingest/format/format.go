@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
-	"github.com/tpconvert/tpconvert/internal/shared"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -139,7 +139,7 @@ type Cut struct {
 }
 
 // Values are what formats share between all files of the input.
-func (in *Input) Values() *shared.Values { return in.Store.Values() }
+func (in *Input) Values() *attached.Values { return in.Store.Values() }
 
 // Overrides are what a manifest says about the files of an input.
 type Overrides struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/heap"
 )
@@ -39,7 +39,7 @@ type reader struct {
 	jsonlex.Reader
 	in    *format.Input
 	dump  *heap.Dump
-	nodes *swap.List[node]
+	nodes *spill.List[node]
 
 	node, edge       layout
 	kinds, edgeKinds []string // types of nodes and edges
@@ -81,7 +81,7 @@ func (l layout) of(name string) int { return slices.Index(l, name) }
 
 func read(in *format.Input) error {
 	r := &reader{Reader: jsonlex.NewReader(in), in: in, dump: heap.NewDump(in.Store, in.Machine.Process(0), 0),
-		nodes: swap.NewList[node](in.Store.Space), classes: index[heap.ClassNumber]{}, fields: index[heap.FieldNumber]{}, wantNodes: none, wantEdges: none}
+		nodes: spill.NewList[node](in.Store.Space), classes: index[heap.ClassNumber]{}, fields: index[heap.FieldNumber]{}, wantNodes: none, wantEdges: none}
 	defer r.nodes.Free()
 	_, err := r.Peek()
 	if err == nil {

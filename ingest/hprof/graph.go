@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/heap"
 )
@@ -22,12 +22,12 @@ type graph struct {
 	chars  window // on arrays with texts
 	fields map[fieldKey]heap.FieldNumber
 
-	cleaners *swap.List[cleaner]
-	thunks   *swap.Map[uint64] // registries by key of the cleaner thunk
-	sizes    *swap.Map[int64]  // sizes of native memory registries, by key of the object
-	block    []byte            // of elements, see blocks
-	elems    []byte            // of the array being stored
-	dangling *model.Unread     // counts dangling references, nil if there are none
+	cleaners *spill.List[cleaner]
+	thunks   *spill.Map[uint64] // registries by key of the cleaner thunk
+	sizes    *spill.Map[int64]  // sizes of native memory registries, by key of the object
+	block    []byte             // of elements, see blocks
+	elems    []byte             // of the array being stored
+	dangling *model.Unread      // counts dangling references, nil if there are none
 
 	valueField, offsetField, countField, coderField model.StringID
 	referentField, thunkField                       model.StringID
@@ -58,7 +58,7 @@ func newGraph(r *reader) *graph {
 	return &graph{
 		reader: r, dump: heap.NewDump(r.in.Store, r.in.Machine.Process(0), r.ts),
 		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]heap.FieldNumber{},
-		cleaners: swap.NewList[cleaner](space), thunks: swap.NewMap[uint64](space), sizes: swap.NewMap[int64](space),
+		cleaners: spill.NewList[cleaner](space), thunks: spill.NewMap[uint64](space), sizes: spill.NewMap[int64](space),
 		valueField: intern(stringClass + ".value"), offsetField: intern(stringClass + ".offset"),
 		countField: intern(stringClass + ".count"), coderField: intern(stringClass + ".coder"),
 		referentField: intern("java.lang.ref.Reference.referent"), thunkField: intern(cleanerClass + ".thunk"),

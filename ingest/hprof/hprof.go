@@ -20,7 +20,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jvm"
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/heap"
 )
@@ -206,8 +206,8 @@ type reader struct {
 	classes map[uint64]*class
 	order   []uint64 // ids of the classes in file order
 	byName  map[string]uint64
-	objects *swap.Map[object] // by reader.key of the id
-	roots   *swap.Map[byte]   // kinds by reader.key of the id
+	objects *spill.Map[object] // by reader.key of the id
+	roots   *spill.Map[byte]   // kinds by reader.key of the id
 	heap    model.StringID
 	scratch []byte
 }
@@ -222,7 +222,7 @@ func read(in *format.Input) error {
 	defer file.Close()
 	r := &reader{Reader: bufio.NewReaderSize(io.NewSectionReader(file, 0, file.Size), 64<<10), in: in, file: file,
 		heap: in.Store.Strings.Intern(""), texts: map[uint64]model.StringID{}, classes: map[uint64]*class{},
-		byName: map[string]uint64{}, objects: swap.NewMap[object](in.Store.Space), roots: swap.NewMap[byte](in.Store.Space)}
+		byName: map[string]uint64{}, objects: spill.NewMap[object](in.Store.Space), roots: spill.NewMap[byte](in.Store.Space)}
 	defer r.objects.Free()
 	defer r.roots.Free()
 	if err := r.header(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
-	"github.com/tpconvert/tpconvert/internal/shared"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -58,7 +58,7 @@ type earlyEnd struct {
 	previous int   // end of the flow in all, or -1
 }
 
-var sharedScratch = shared.Value[*format.Input, scratch]{New: func(in *format.Input) *scratch {
+var sharedScratch = attached.Value[*format.Input, scratch]{New: func(in *format.Input) *scratch {
 	return &scratch{args: jsonlex.NewArgWriter(in.Store.Strings)}
 }}
 

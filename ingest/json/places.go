@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/internal/shared"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -30,7 +30,7 @@ const (
 )
 
 // sharedPlaces are the places of all files of the input.
-var sharedPlaces = shared.Value[*format.Input, places]{New: func(in *format.Input) *places {
+var sharedPlaces = attached.Value[*format.Input, places]{New: func(in *format.Input) *places {
 	p := &places{strings: in.Store.Strings, next: poolFirst}
 	for _, text := range slices.Concat(in.Parents, in.Beside) {
 		p.next += uint32(len(text)) + poolHead

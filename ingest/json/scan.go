@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 )
 
 const (
@@ -62,7 +62,7 @@ func (b *block) reset(base int64, buf []byte) {
 // event, or one that is larger than a block.
 func (t *tokenizer) ahead() error {
 	var failed error // of reading, valid once the helper has ended
-	h := handoff.Help(blocksAhead, func(h *handoff.Helper[*block]) {
+	h := pipeline.Help(blocksAhead, func(h *pipeline.Helper[*block]) {
 		for begun := false; ; begun = true {
 			b, ok := h.Next()
 			if !ok {

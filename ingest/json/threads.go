@@ -1,7 +1,7 @@
 package json
 
 import (
-	"github.com/tpconvert/tpconvert/internal/shared"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -32,7 +32,7 @@ type recentThread struct {
 	changes  int
 }
 
-var sharedThreads = shared.Value[*model.Machine, threads]{}
+var sharedThreads = attached.Value[*model.Machine, threads]{}
 
 func threadsOf(machine *model.Machine, places *places) *threads {
 	t := sharedThreads.Of(machine)

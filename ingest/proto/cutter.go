@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -88,7 +88,7 @@ type cutter struct {
 // the end of the trace.
 func cutAhead(r io.Reader, steps []Step, f func(*Packet) bool) error {
 	var err error
-	helper := handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
+	helper := pipeline.Help(batchesAhead, func(h *pipeline.Helper[*batch]) {
 		c := &cutter{next: h.Next, done: h.Done}
 		err = c.all(r)
 	})

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
@@ -23,7 +23,7 @@ const (
 // held in a package variable.
 type Local[T any] struct {
 	lifetime Lifetime
-	value    shared.Value[locals, T]
+	value    attached.Value[locals, T]
 }
 
 // locals keeps the values of a sequence with one lifetime.
@@ -33,9 +33,9 @@ type locals struct {
 }
 
 // Values makes room for the sequence's first values.
-func (l locals) Values() *shared.Values {
+func (l locals) Values() *attached.Values {
 	if l.State.locals == nil {
-		l.State.locals = new([Always + 1]shared.Values)
+		l.State.locals = new([Always + 1]attached.Values)
 	}
 	return &l.State.locals[l.lifetime]
 }
@@ -55,11 +55,11 @@ func (l *Local[T]) Get(s *State) *T {
 }
 
 // keptLocals returns the values of at least the given lifetime, for the next interval.
-func (iv *interval) keptLocals(lifetime Lifetime) *[Always + 1]shared.Values {
+func (iv *interval) keptLocals(lifetime Lifetime) *[Always + 1]attached.Values {
 	if iv.locals == nil {
 		return nil
 	}
-	var kept [Always + 1]shared.Values
+	var kept [Always + 1]attached.Values
 	for l := lifetime; l < Always; l++ {
 		kept[l] = iv.locals[l].Clone()
 	}
@@ -71,11 +71,11 @@ func (iv *interval) keptLocals(lifetime Lifetime) *[Always + 1]shared.Values {
 type defaults struct {
 	data    []byte
 	clockID uint32
-	decoded shared.Values
+	decoded attached.Values
 }
 
 // Values are the fields decoded so far.
-func (d *defaults) Values() *shared.Values { return &d.decoded }
+func (d *defaults) Values() *attached.Values { return &d.decoded }
 
 func newDefaults(data []byte) *defaults {
 	d := &defaults{data: bytes.Clone(data)}
@@ -94,12 +94,12 @@ func (s *State) clockID() uint32 {
 // Default is a field of a sequence's defaults. It is made by NewDefault and held in
 // a package variable.
 type Default[T any] struct {
-	value shared.Value[*defaults, T]
+	value attached.Value[*defaults, T]
 }
 
 // NewDefault returns the Default for a field of TracePacketDefaults.
 func NewDefault[T any](field uint32, decode func([]byte) T) Default[T] {
-	return Default[T]{shared.Value[*defaults, T]{New: func(d *defaults) *T {
+	return Default[T]{attached.Value[*defaults, T]{New: func(d *defaults) *T {
 		v := new(T)
 		if f, ok := wire.Find(d.data, field); ok {
 			*v = decode(f.Bytes())

@@ -3,7 +3,7 @@ package proto
 import (
 	"encoding/binary"
 
-	"github.com/tpconvert/tpconvert/internal/shared"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -106,7 +106,7 @@ func (s *Stream) Event(ts int64, payload []byte) error {
 
 // Shared is a value that the modules of one reader have in common. It is a variable in a package
 // that they all import, so that one module finds what another reads.
-type Shared[T any] = shared.Value[*Reader, T]
+type Shared[T any] = attached.Value[*Reader, T]
 
 // Values are what the reader's modules share.
-func (r *Reader) Values() *shared.Values { return &r.shared }
+func (r *Reader) Values() *attached.Values { return &r.shared }

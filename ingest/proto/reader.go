@@ -8,8 +8,8 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/paged"
-	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -84,7 +84,7 @@ type Reader struct {
 	used      bool          // there was a packet
 
 	oldClock []uint32 // fields of the modules with OldClock
-	shared   shared.Values
+	shared   attached.Values
 	patches  patches
 
 	states     paged.List[State]

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -118,9 +118,9 @@ type interval struct {
 	// sequence of one packet.
 	few     []byte // fields of InternedData
 	tables  *internTables
-	locals  *[Always + 1]shared.Values // by Lifetime; nil while there are none
-	lookups int32                      // number of lookups in few
-	states  int32                      // states in use
+	locals  *[Always + 1]attached.Values // by Lifetime; nil while there are none
+	lookups int32                        // number of lookups in few
+	states  int32                        // states in use
 }
 
 const (

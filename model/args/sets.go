@@ -6,8 +6,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/tpconvert/tpconvert/internal/handoff"
 	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/internal/pipeline"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -38,8 +38,8 @@ type Sets struct {
 
 	batch  *batch // being filled
 	spare  []*batch
-	given  int                     // batches that the helper has
-	helper *handoff.Helper[*batch] // runs the keeper; nil until there is a full batch
+	given  int                      // batches that the helper has
+	helper *pipeline.Helper[*batch] // runs the keeper; nil until there is a full batch
 }
 
 // batch is a run of sets on their way to the keeper.
@@ -122,7 +122,7 @@ func (a *Sets) add(set *Set, s packedSet) {
 // send hands the batch to the keeper and begins another.
 func (a *Sets) send() {
 	if a.helper == nil {
-		a.helper = handoff.Help(batches, a.keeper.run)
+		a.helper = pipeline.Help(batches, a.keeper.run)
 	}
 	a.batch.strings = a.strings.View()
 	a.helper.Give(a.batch)
@@ -235,7 +235,7 @@ func (k *keeper) string(id table.StringID) table.StringID {
 func (a *Sets) Invalid() int64 { return a.keeper.invalid + a.keeper.strings.Invalid() }
 
 // run stores batches and sends them back.
-func (k *keeper) run(h *handoff.Helper[*batch]) {
+func (k *keeper) run(h *pipeline.Helper[*batch]) {
 	for {
 		b, ok := h.Next()
 		if !ok {

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -34,9 +34,9 @@ type Dump struct {
 	TS   int64 // ns of the trace clock
 
 	store      *model.Store
-	objects    *swap.List[Object]
-	references *swap.List[reference]
-	roots      *swap.List[root]
+	objects    *spill.List[Object]
+	references *spill.List[reference]
+	roots      *spill.List[root]
 	classes    []Class
 	fields     []Field
 }
@@ -90,8 +90,8 @@ type root struct {
 
 // NewDump begins a dump of a process at ts (ns).
 func NewDump(s *model.Store, upid model.UPID, ts int64) *Dump {
-	return &Dump{UPID: upid, TS: ts, store: s, objects: swap.NewList[Object](s.Space),
-		references: swap.NewList[reference](s.Space), roots: swap.NewList[root](s.Space)}
+	return &Dump{UPID: upid, TS: ts, store: s, objects: spill.NewList[Object](s.Space),
+		references: spill.NewList[reference](s.Space), roots: spill.NewList[root](s.Space)}
 }
 
 // AddObject adds an object without any contents yet, and returns its number.
@@ -184,7 +184,7 @@ var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL
 
 // reach finds the roots and everything reachable from them, in order of distance.
 func (d *Dump) reach() {
-	reached := &reach{Dump: d, found: swap.NewList[ObjectNumber](d.store.Space), seen: swap.NewList[uint64](d.store.Space),
+	reached := &reach{Dump: d, found: spill.NewList[ObjectNumber](d.store.Space), seen: spill.NewList[uint64](d.store.Space),
 		referent: d.store.Strings.Intern("java.lang.ref.Reference.referent")}
 	defer reached.found.Free()
 	defer reached.seen.Free()
@@ -219,8 +219,8 @@ func (d *Dump) setRoots() {
 // reach is the search for the reachable objects of a dump.
 type reach struct {
 	*Dump
-	found    *swap.List[ObjectNumber] // objects in order of distance
-	seen     *swap.List[uint64]       // a bit for each object: whether it is in found
+	found    *spill.List[ObjectNumber] // objects in order of distance
+	seen     *spill.List[uint64]       // a bit for each object: whether it is in found
 	batch    []ObjectNumber
 	referent model.StringID
 }
@@ -303,7 +303,7 @@ func (d *Dump) superclasses() {
 //
 // A Cleaner refers to the object (referent) and to a thunk, which refers to the registry
 // (this$0).
-func (d *Dump) AddNativeSizes(sizes *swap.Map[int64]) {
+func (d *Dump) AddNativeSizes(sizes *spill.Map[int64]) {
 	strs := d.store.Strings
 	cleaner, referent := strs.Intern("sun.misc.Cleaner"), strs.Intern("java.lang.ref.Reference.referent")
 	thunk, next := strs.Intern("sun.misc.Cleaner.thunk"), strs.Intern("sun.misc.Cleaner.next")

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/paged"
-	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/model/args"
 	"github.com/tpconvert/tpconvert/model/facts"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -40,7 +40,7 @@ type Machine struct {
 	kernel kernelVersion
 	arch   string
 
-	values shared.Values
+	values attached.Values
 }
 
 // ThreadPriority orders the sources of thread names: a name replaces another of the
@@ -117,7 +117,7 @@ type pendingChild struct {
 }
 
 // Values are what formats know about the machine from all of its files.
-func (m *Machine) Values() *shared.Values { return &m.values }
+func (m *Machine) Values() *attached.Values { return &m.values }
 
 func (m *Machine) addThread(tid int64) schema.UTID {
 	t := &m.all.tables.Thread

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -64,7 +64,7 @@ func (r *Row) Texts() []string {
 		where += " / "
 	}
 	where += r.Thread
-	diff := count.Quantity(r.Diff(), r.Unit)
+	diff := human.Quantity(r.Diff(), r.Unit)
 	if r.Diff() > 0 {
 		diff = "+" + diff
 	}
@@ -80,13 +80,13 @@ func (r *Row) Texts() []string {
 	if r.Kind == kindSlice && r.Was.Total == 0 && r.Is.Total == 0 { // instants take no time
 		return []string{"", "", "", "", "", counts, "", "", r.Kind, "", r.Name, where}
 	}
-	return []string{count.Quantity(r.Before, r.Unit), count.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
+	return []string{human.Quantity(r.Before, r.Unit), human.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
 		counts, pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit), r.Kind, r.Measure, r.Name, where}
 }
 
 // pair shows a value before and after.
 func pair(before, after float64, unit string) string {
-	a, b := count.Quantity(before, unit), count.Quantity(after, unit)
+	a, b := human.Quantity(before, unit), human.Quantity(after, unit)
 	if a == b {
 		return a
 	}

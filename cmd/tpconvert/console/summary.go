@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	api "github.com/tpconvert/tpconvert"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
@@ -33,13 +33,13 @@ func (s Summary) Text(w io.Writer) {
 		}
 	}
 	s.alarm(w)
-	what := fmt.Sprintf("%s of %s traces", count.String(done), count.String(len(s.Traces)))
+	what := fmt.Sprintf("%s of %s traces", human.Count(done), human.Count(len(s.Traces)))
 	if done == 1 && len(s.Traces) == 1 {
 		what = fmt.Sprintf("%s (%s)", terminal.Printable(s.Traces[0].Path), s.Traces[0].Format)
 	}
 	fmt.Fprintf(w, "%s -> %s\n", what, terminal.Printable(s.Out))
 	if known > 0 {
-		fmt.Fprintf(w, "%s not converted, because the dataset already has their content:\n", count.String(known))
+		fmt.Fprintf(w, "%s not converted, because the dataset already has their content:\n", human.Count(known))
 		for _, t := range s.Traces {
 			if t.Known != "" {
 				fmt.Fprintf(w, "  %s %s\n", terminal.Printable(t.Path), terminal.Printable(t.Known))
@@ -50,7 +50,7 @@ func (s Summary) Text(w io.Writer) {
 	PrintTables(w, s.Tables(), summaryTables)
 	PrintLosses(w, s.Losses())
 	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",
-		count.Bytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), count.Bytes(s.PeakMemory))
+		human.Bytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), human.Bytes(s.PeakMemory))
 }
 
 // PrintTables lists the largest tables, up to most, then the number and size of the others, then the total.
@@ -58,9 +58,9 @@ func PrintTables(w io.Writer, tables []api.TableSize, most int) {
 	row := func(t api.TableSize) {
 		size := ""
 		if t.Bytes > 0 {
-			size = count.Bytes(t.Bytes)
+			size = human.Bytes(t.Bytes)
 		}
-		fmt.Fprintf(w, "  %-32s %14s %12s\n", t.Name, count.String(t.Rows), size)
+		fmt.Fprintf(w, "  %-32s %14s %12s\n", t.Name, human.Count(t.Rows), size)
 	}
 	slices.SortStableFunc(tables, func(a, b api.TableSize) int {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(b.Bytes, a.Bytes))
@@ -94,7 +94,7 @@ func (s Summary) alarm(w io.Writer) {
 		}
 	}
 	if said > MaxTraces {
-		fmt.Fprintf(w, "%s more traces are incomplete\n", count.String(said-MaxTraces))
+		fmt.Fprintf(w, "%s more traces are incomplete\n", human.Count(said-MaxTraces))
 	}
 	if said > 0 {
 		fmt.Fprintln(w)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 )
 
 // ByteSize is a flag for a number of bytes: 300000, 64K, 512MiB, 1.5GB.
@@ -43,7 +43,7 @@ func (s *ByteSize) Set(text string) error {
 // Type names the value in the help.
 func (s *ByteSize) Type() string { return "size" }
 
-func (s *ByteSize) String() string { return count.Bytes(int64(*s)) }
+func (s *ByteSize) String() string { return human.Bytes(int64(*s)) }
 
 // levelValue is a flag for the lowest level of messages.
 type levelValue slog.Level

@@ -16,7 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
@@ -142,7 +142,7 @@ func (s *Server) onTrace(t *trace, do func(*session.Session) error) error {
 func (s *Server) describe(_ context.Context, t *trace, a *answer) error {
 	m := t.facts
 	a.line("trace: %s", t.path)
-	a.line("format: %s, %s", m.Input.Formats(), count.Bytes(m.Input.Bytes))
+	a.line("format: %s, %s", m.Input.Formats(), human.Bytes(m.Input.Bytes))
 	if m.Start != nil && m.End != nil {
 		a.line("time: %.6f s, ts from %d to %d", float64(*m.End-*m.Start)/1e9, *m.Start, *m.End)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
@@ -241,7 +241,7 @@ func (j *job) sections(ctx context.Context) error {
 			j.page.Sections = append(j.page.Sections, s)
 		}
 	}
-	summary := []string{fmt.Sprintf("%d ranks", len(j.ranks)), count.Quantity(float64(j.page.data.Dur), "ns")}
+	summary := []string{fmt.Sprintf("%d ranks", len(j.ranks)), human.Quantity(float64(j.page.data.Dur), "ns")}
 	if world := j.ranks[0].WorldSize; world != nil && *world != int64(len(j.ranks)) {
 		summary[0] = fmt.Sprintf("%d of %d ranks", len(j.ranks), *world)
 	}
@@ -272,7 +272,7 @@ func (j *job) devices(ctx context.Context) ([]Figure, error) {
 			{Name: "only communication", Class: "blocked", Share: value("communication alone")}, {Name: "copies", Class: "other",
 				Share: value("busy") - value("computation") - value("communication alone")}, {Name: "idle", Class: "sleeping", Share: value("idle")},
 		} {
-			p.Name += ": " + count.Quantity(p.Share, "ns")
+			p.Name += ": " + human.Quantity(p.Share, "ns")
 			p.From, p.Share = from, 100*p.Share/max(whole, 1)
 			from += p.Share
 			parts = append(parts, p)

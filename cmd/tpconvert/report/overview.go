@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -100,9 +100,9 @@ func (m *maker) lanes(ctx context.Context, group, sql, unit string) error {
 		for i, v := range l.buckets {
 			l.Busy[i] = byte(math.Ceil(255 * min(v/greatest, 1)))
 		}
-		l.Sum = count.Quantity(l.sum, unit)
+		l.Sum = human.Quantity(l.sum, unit)
 		if unit != "ns" {
-			l.Sum = count.String(int64(l.sum)) + " " + unit
+			l.Sum = human.Count(int64(l.sum)) + " " + unit
 		}
 		m.page.data.Lanes = append(m.page.data.Lanes, l.lane)
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -380,17 +380,17 @@ func (m *maker) cell(v any, unit string) Cell {
 	i, isInteger := v.(int64)
 	switch {
 	case unit == "ts":
-		c.Text = count.Quantity(float64(i-m.start), "ns")
+		c.Text = human.Quantity(float64(i-m.start), "ns")
 	case unit == "id":
 		c.Text = c.Sort
 	case unit == "ns" || unit == "bytes":
-		c.Text = count.Quantity(n, unit)
+		c.Text = human.Quantity(n, unit)
 	case isInteger:
-		c.Text = count.String(i)
+		c.Text = human.Count(i)
 	case n == math.Trunc(n) && math.Abs(n) < 1<<53:
-		c.Text = count.String(int64(n))
+		c.Text = human.Count(int64(n))
 	default:
-		c.Text = count.Quantity(n, unit)
+		c.Text = human.Quantity(n, unit)
 	}
 	return c
 }

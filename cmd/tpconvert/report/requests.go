@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 )
 
 // isError says whether a span failed: by OpenTelemetry's status, or by the tag error of Jaeger and Zipkin.
@@ -89,10 +89,10 @@ func (m *maker) requestsNote(ctx context.Context) (string, error) {
 	err := m.each(ctx, `SELECT (SELECT count(*) FROM _span WHERE parent_id IS NULL AND is_unfinished),
 		(SELECT ifnull(sum(value), 0) FROM stats WHERE name = 'span_reference_missing')`, func(v []any) {
 		if n, _ := v[0].(int64); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s requests did not end: they are counted, and have no duration.", count.String(n)))
+			notes = append(notes, fmt.Sprintf("%s requests did not end: they are counted, and have no duration.", human.Count(n)))
 		}
 		if n, _ := v[1].(int64); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s parents and links are missing from the trace: spans whose parent is missing count as requests.", count.String(n)))
+			notes = append(notes, fmt.Sprintf("%s parents and links are missing from the trace: spans whose parent is missing count as requests.", human.Count(n)))
 		}
 	})
 	return strings.Join(notes, " "), err
@@ -116,7 +116,7 @@ func (m *maker) waterfalls(all []*call) (figures []Figure) {
 	}
 	slices.SortStableFunc(roots, func(a, b *call) int { return cmp.Compare(b.end-b.ts, a.end-a.ts) })
 	for i, root := range roots[:min(len(roots), maxWaterfalls)] {
-		figures = append(figures, Figure{Title: fmt.Sprintf("Slowest requests, %d: %s, %s", i+1, root.name, count.Quantity(float64(root.end-root.ts), "ns")),
+		figures = append(figures, Figure{Title: fmt.Sprintf("Slowest requests, %d: %s, %s", i+1, root.name, human.Quantity(float64(root.end-root.ts), "ns")),
 			Note: "A whole bar is the time of the request.", SQL: strings.TrimSpace(spanTimes), Table: m.waterfall(root, below), Folded: i > 0})
 	}
 	return figures
@@ -151,7 +151,7 @@ func (m *maker) waterfall(root *call, below map[int64][]*call) *Table {
 		if l.end-l.ts < least || len(t.Rows) == maxWaterfall {
 			continue
 		}
-		part := Part{Name: l.name + ": " + count.Quantity(float64(l.end-l.ts), "ns"), Class: "running", From: share(l.ts), Share: share(l.end) - share(l.ts)}
+		part := Part{Name: l.name + ": " + human.Quantity(float64(l.end-l.ts), "ns"), Class: "running", From: share(l.ts), Share: share(l.end) - share(l.ts)}
 		dur, failed := m.cell(l.end-l.ts, "ns"), ""
 		if l.failed {
 			part.Class, failed = "blocked", "error"

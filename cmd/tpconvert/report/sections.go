@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -36,7 +36,7 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 	m.page.Title = cmp.Or(known("name"), m.page.Title)
 	dur := known("recorded dur")
 	if m.page.data.Dur > 1 { // a profile may have no times, and a dump only one
-		dur = count.Quantity(float64(m.page.data.Dur), "ns")
+		dur = human.Quantity(float64(m.page.data.Dur), "ns")
 	}
 	summary := []string{known("program"), known("runtime"), known("device"), known("gpus"), dur, cmp.Or(m.Format, known("format")), known("bytes"), known("machine name"), known("system")}
 	m.page.Summary = strings.Join(slices.DeleteFunc(summary, func(text string) bool { return text == "" }), ", ")
@@ -180,7 +180,7 @@ func (m *maker) states(ctx context.Context) (Figure, error) {
 		}
 		row := &t.Rows[len(t.Rows)-1]
 		state, dur := m.text(v[2]), session.Float(v[3])
-		row.Cells[2].Parts = append(row.Cells[2].Parts, Part{Name: state + ": " + count.Quantity(dur, "ns"), Class: class(state), Share: dur})
+		row.Cells[2].Parts = append(row.Cells[2].Parts, Part{Name: state + ": " + human.Quantity(dur, "ns"), Class: class(state), Share: dur})
 	})
 	for i := range t.Rows {
 		from := 0.0
@@ -218,7 +218,7 @@ func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 	}
 	err = m.each(ctx, unfinished, func(v []any) {
 		if n, _ := v[0].(int64); n > 0 {
-			note := fmt.Sprintf("Without %s slices that did not end.", count.String(n))
+			note := fmt.Sprintf("Without %s slices that did not end.", human.Count(n))
 			figures[0].Note, figures[1].Note = note, note
 		}
 	})

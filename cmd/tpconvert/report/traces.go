@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -78,7 +78,7 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 		t.Rows = append(t.Rows, Row{Cells: row})
 	}
 	t.dropEmpty()
-	return &Page{Title: m.text(name), Summary: fmt.Sprintf("%s traces; a click on a name opens the timeline", count.String(len(all))),
+	return &Page{Title: m.text(name), Summary: fmt.Sprintf("%s traces; a click on a name opens the timeline", human.Count(len(all))),
 		Sections: []Section{{"Traces", []Figure{{Table: t}}}}}
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -203,7 +203,7 @@ func (w *tableWriter) End() error {
 			return err
 		}
 	}
-	text := count.String(w.rows) + " row"
+	text := human.Count(w.rows) + " row"
 	if w.rows != 1 {
 		text += "s"
 	}

@@ -2,7 +2,7 @@ package spans
 
 import (
 	"github.com/tpconvert/tpconvert/internal/paged"
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -10,8 +10,8 @@ import (
 // refer to; all are in a list, most of which is in a temporary file.
 type index struct {
 	recent, older *paged.Map[model.SliceID]
-	all           *swap.List[known]
-	space         *swap.Space
+	all           *spill.List[known]
+	space         *spill.Space
 }
 
 type known struct {
@@ -27,8 +27,8 @@ const (
 )
 
 func newIndex(dir string) index {
-	space := swap.NewSpace(listMemory, dir)
-	return index{recent: &paged.Map[model.SliceID]{}, older: &paged.Map[model.SliceID]{}, all: swap.NewList[known](space), space: space}
+	space := spill.NewSpace(listMemory, dir)
+	return index{recent: &paged.Map[model.SliceID]{}, older: &paged.Map[model.SliceID]{}, all: spill.NewList[known](space), space: space}
 }
 
 func (x *index) find(key uint64) (model.SliceID, bool) {

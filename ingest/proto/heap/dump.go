@@ -8,7 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
-	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/internal/spill"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/heap"
@@ -30,17 +30,17 @@ type dump struct {
 	lastObject  uint64
 	lastType    int32
 
-	objects   *swap.Map[struct{}] // by id; the places are the numbers
+	objects   *spill.Map[struct{}] // by id; the places are the numbers
 	classes   map[uint64]heap.ClassNumber
 	fields    map[uint64]heap.FieldNumber // a field may be referred to before its name is known
 	locations map[uint64]model.StringID
 	types     map[uint64]*classFields
 	// implied are objects whose references follow the order of their class's fields.
-	implied   *swap.List[impliedFields]
-	rootIDs   *swap.List[rootID]
-	internal  heap.FieldNumber              // the field for the runtime's internal references
-	vmObjects *swap.List[heap.ObjectNumber] // never collected
-	native    *swap.Map[int64]              // sizes of registries, by number of the object
+	implied   *spill.List[impliedFields]
+	rootIDs   *spill.List[rootID]
+	internal  heap.FieldNumber               // the field for the runtime's internal references
+	vmObjects *spill.List[heap.ObjectNumber] // never collected
+	native    *spill.Map[int64]              // sizes of registries, by number of the object
 }
 
 // classFields is a HeapGraphType.
@@ -71,9 +71,9 @@ type rootID struct {
 func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 	d := &dump{
 		graphs: g, Dump: heap.NewDump(g.Store, upid, ts),
-		objects: swap.NewMap[struct{}](g.Store.Space), classes: map[uint64]heap.ClassNumber{}, fields: map[uint64]heap.FieldNumber{},
-		implied: swap.NewList[impliedFields](g.Store.Space), rootIDs: swap.NewList[rootID](g.Store.Space),
-		vmObjects: swap.NewList[heap.ObjectNumber](g.Store.Space), native: swap.NewMap[int64](g.Store.Space),
+		objects: spill.NewMap[struct{}](g.Store.Space), classes: map[uint64]heap.ClassNumber{}, fields: map[uint64]heap.FieldNumber{},
+		implied: spill.NewList[impliedFields](g.Store.Space), rootIDs: spill.NewList[rootID](g.Store.Space),
+		vmObjects: spill.NewList[heap.ObjectNumber](g.Store.Space), native: spill.NewMap[int64](g.Store.Space),
 		locations: map[uint64]model.StringID{}, types: map[uint64]*classFields{},
 	}
 	d.internal = d.AddField(heap.Field{Name: g.Store.Strings.Intern("runtimeInternalObjects")})

@@ -10,8 +10,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/packages"
+	"github.com/tpconvert/tpconvert/internal/attached"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/heap"
@@ -78,9 +78,9 @@ func (s *stackSet) add(upid model.UPID, callsite profile.CallsiteID) {
 // ofMachine keeps what all readers of a machine share.
 type ofMachine struct{ *proto.Reader }
 
-func (r ofMachine) Values() *shared.Values { return r.Machine.Values() }
+func (r ofMachine) Values() *attached.Values { return r.Machine.Values() }
 
-var names = shared.Value[ofMachine, Names]{New: func(r ofMachine) *Names {
+var names = attached.Value[ofMachine, Names]{New: func(r ofMachine) *Names {
 	return &Names{reader: r.Reader, fields: map[model.StringID]model.StringID{}, known: map[model.StringID]model.StringID{},
 		classes: map[classKey][]heap.ClassID{}}
 }}

@@ -1,6 +1,6 @@
-// Package shared lets packages keep values with things that do not know them, such as a machine or a packet sequence, and
+// Package attached lets packages keep values with things that do not know them, such as a machine or a packet sequence, and
 // have them in common with each other.
-package shared
+package attached
 
 import (
 	"reflect"

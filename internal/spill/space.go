@@ -1,6 +1,6 @@
-// Package swap has containers for more values than fit in memory. They share a space: an
+// Package spill has containers for more values than fit in memory. They share a space: an
 // amount of memory, and a temporary file for the pages that were not used lately.
-package swap
+package spill
 
 import (
 	"cmp"

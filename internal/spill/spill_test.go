@@ -1,4 +1,4 @@
-package swap
+package spill
 
 import (
 	"math/rand/v2"

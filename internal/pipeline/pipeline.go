@@ -1,6 +1,6 @@
-// Package handoff divides the work of a conversion among goroutines. A panic of one of them becomes one of its owner, who may
+// Package pipeline divides the work of a conversion among goroutines. A panic of one of them becomes one of its owner, who may
 // recover: a process that has only loaded tpconvert must not end.
-package handoff
+package pipeline
 
 import (
 	"fmt"

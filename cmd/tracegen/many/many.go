@@ -11,10 +11,8 @@ import (
 type Format struct {
 	Name       string
 	head, tail string
-	// each appends the i-th of n things.
-	each func(b []byte, i, n int) []byte
-	// whole appends the whole trace, if its things do not follow one another.
-	whole func(b []byte, n int) []byte
+	each       shape                        // of one thing
+	whole      func(b []byte, n int) []byte // appends the whole trace, if its things do not follow one another
 }
 
 const (

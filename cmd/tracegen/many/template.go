@@ -143,86 +143,84 @@ var operators = map[token.Token]func(a, b int) int{
 	},
 }
 
-// message is a template of a message of Protocol Buffers: its fields, separated by spaces, as 8:i a number, 7=i one of 64 bits,
-// 2:"name $i" a text, 11:{9:3 11:7} a message, 1:<i i+1> numbers without tags, and 1:#i and 1:##i an id of 8 and of 16 bytes. [8:i] repeats fields for all things, and
-// (i<1)[8:i] has them if a condition is true.
+// message is a template of a message of Protocol Buffers. Its fields are separated by spaces:
+//
+//	8:i             a number
+//	7=i             a number of 64 bits
+//	2:"name $i"     a text
+//	11:{9:3 11:7}   a message
+//	1:<i i+1>       packed numbers
+//	1:#i 1:##i      an id of 8 and of 16 bytes
+//	[8:i]           fields that are repeated for all things
+//	(i<1)[8:i]      fields that are there if a condition is true
 func message(template string) shape {
-	m := messageReader(template)
+	m := messageReader{template}
 	s := m.fields()
-	if m != "" {
-		panic("what is " + string(m))
+	if m.rest != "" {
+		panic("what is " + m.rest)
 	}
 	return s
 }
 
-// messageReader is what is left of a template.
-type messageReader string
+// messageReader has what is left of a template.
+type messageReader struct{ rest string }
 
-// fields reads fields to the end of a message.
+// next reports whether a character comes next, and skips it.
+func (m *messageReader) next(c string) (ok bool) {
+	m.rest, ok = strings.CutPrefix(m.rest, c)
+	return ok
+}
+
+// until cuts off what comes before one of some characters, or all.
+func (m *messageReader) until(ends string) string {
+	end := strings.IndexAny(m.rest, ends)
+	if end < 0 {
+		end = len(m.rest)
+	}
+	head := m.rest[:end]
+	m.rest = m.rest[end:]
+	return head
+}
+
+// fields reads fields to the end of a message or of a repetition, and the bracket there.
 func (m *messageReader) fields() shape {
 	var all []shape
-	for {
-		*m = messageReader(strings.TrimLeft(string(*m), " "))
+	for m.rest != "" && !m.next("}") && !m.next("]") {
 		switch {
-		case *m == "" || (*m)[0] == '}' || (*m)[0] == ']':
-			return join(all...)
-		case (*m)[0] == '(':
+		case m.next(" "):
+		case m.next("["):
+			all = append(all, repeat("", m.fields()))
+		case strings.HasPrefix(m.rest, "("):
 			condition := number(m.until("["))
-			all = append(all, choice(condition, m.inside(), join()))
-		case (*m)[0] == '[':
-			all = append(all, repeat("", m.inside()))
+			m.next("[")
+			all = append(all, choice(condition, m.fields(), join()))
 		default:
 			all = append(all, m.field())
 		}
 	}
-}
-
-// inside reads what is in brackets.
-func (m *messageReader) inside() shape {
-	*m = (*m)[1:]
-	s := m.fields()
-	*m = (*m)[1:]
-	return s
-}
-
-// until cuts off what comes before one of some characters.
-func (m *messageReader) until(ends string) string {
-	end := strings.IndexAny(string(*m), ends)
-	if end < 0 {
-		end = len(*m)
-	}
-	head := string((*m)[:end])
-	*m = (*m)[end:]
-	return head
+	return join(all...)
 }
 
 func (m *messageReader) field() shape {
 	tag := number(m.until(":="))
-	fixed := (*m)[0] == '='
-	*m = (*m)[1:]
-	if fixed {
+	if m.next("=") {
 		v := number(m.until(" }]"))
 		return func(b []byte, i, n int) []byte { return pb.Message(b).Fixed64(tag(i, n), uint64(v(i, n))) }
 	}
+	m.next(":")
 	var contents shape
-	switch (*m)[0] {
-	case '{':
-		contents = m.inside()
-	case '"':
-		*m = (*m)[1:]
+	switch {
+	case m.next("{"):
+		contents = m.fields()
+	case m.next(`"`):
 		contents = text(m.until(`"`))
-		*m = (*m)[1:]
-	case '<':
-		*m = (*m)[1:]
+		m.next(`"`)
+	case m.next("<"):
 		contents = m.numbers()
-		*m = (*m)[1:]
-	case '#':
-		zeros := len(*m) - len(strings.TrimLeft(string(*m), "#")) - 1
-		*m = (*m)[zeros+1:]
-		id := number(m.until(" }]"))
-		contents = func(_ []byte, i, n int) []byte {
-			return binary.BigEndian.AppendUint64(make([]byte, 8*zeros), uint64(id(i, n)))
-		}
+	case m.next("##"):
+		contents = join(text(strings.Repeat("\x00", 8)), m.id())
+	case m.next("#"):
+		contents = m.id()
 	default:
 		v := number(m.until(" }]"))
 		return func(b []byte, i, n int) []byte { return pb.Message(b).Number(tag(i, n), uint64(v(i, n))) }
@@ -230,21 +228,23 @@ func (m *messageReader) field() shape {
 	return func(b []byte, i, n int) []byte { return pb.Message(b).Bytes(tag(i, n), contents(nil, i, n)) }
 }
 
-// numbers reads numbers without tags, which [] repeats.
+// numbers reads packed numbers, which [] repeats, and the bracket at their end.
 func (m *messageReader) numbers() shape {
 	var all []shape
-	for (*m)[0] != '>' && (*m)[0] != ']' {
-		switch (*m)[0] {
-		case ' ':
-			*m = (*m)[1:]
-		case '[':
-			*m = (*m)[1:]
+	for !m.next(">") && !m.next("]") {
+		switch {
+		case m.next(" "):
+		case m.next("["):
 			all = append(all, repeat("", m.numbers()))
-			*m = (*m)[1:]
 		default:
 			v := number(m.until(" >]"))
 			all = append(all, func(b []byte, i, n int) []byte { return binary.AppendUvarint(b, uint64(v(i, n))) })
 		}
 	}
 	return join(all...)
+}
+
+func (m *messageReader) id() shape {
+	v := number(m.until(" }]"))
+	return func(b []byte, i, n int) []byte { return binary.BigEndian.AppendUint64(b, uint64(v(i, n))) }
 }

@@ -286,72 +286,47 @@ var (
 )
 
 // The args below are rarely the same twice.
+var (
+	resource     = fresh(`{"data":{"encodedDataLength":`, below(1<<17), `,"requestId":"14776.`, nextID, `"}}`)
+	gpuTask      = fresh(`{"data":{"renderer_pid":14776,"used_bytes":`, below(1<<28), "}}")
+	ipcMessage   = fresh(`{"class":107,"id":"0x7ffe0000","line":`, nextID, "}")
+	heapAfter    = fresh(`{"usedHeapSizeAfter":`, below(1<<26), "}")
+	elementCount = fresh(`{"elementCount":`, below(300), "}")
+	counters     = fresh(`{"documents":`, below(20), `,"jsEventListeners":`, below(500), `,"jsHeapSizeUsed":`, below(1<<27), `}`)
+	value        = fresh(`{"value":`, below(1<<33), "}")
+	operator     = fresh(`{"External id":`, nextID, `,"Record function id":0,"Sequence number":`, below(5000), `,"Fwd thread id":1}`)
+	correlation  = fresh(`{"External id":`, nextID, `,"cbid":211,"correlation":`, lastID, "}")
+	launch       = fresh(`{"device":0,"context":1,"stream":7,"grid":[256,1,1],"block":[128,1,1],"correlation":`, nextID, `,"blocks per SM":`, below(100), ".25}")
+	transfer     = fresh(`{"device":0,"stream":7,"correlation":`, nextID, `,"bytes":`, below(1<<24), `,"memory bandwidth (GB/s)":12.625}`)
+	memory       = fresh(`{"Device Type":1,"Device Id":0,"Addr":`, address, `,"Bytes":`, allocated, "}")
+	loss         = fresh(`{"loss":0.`, digits, "}")
+)
 
-func (g *eventWriter) fresh(b []byte, before string, n uint64, after string) []byte {
-	return append(strconv.AppendUint(append(b, before...), n, 10), after...)
+// fresh returns args of texts and of numbers, which are functions.
+func fresh(parts ...any) args {
+	return func(g *eventWriter, b []byte) []byte {
+		for _, part := range parts {
+			switch part := part.(type) {
+			case string:
+				b = append(b, part...)
+			case func(*eventWriter) uint64:
+				b = strconv.AppendUint(b, part(g), 10)
+			}
+		}
+		return b
+	}
 }
 
-func (g *eventWriter) nextID() uint64 {
+func below(n uint64) func(*eventWriter) uint64 {
+	return func(g *eventWriter) uint64 { return g.rng.Uint64N(n) }
+}
+
+func nextID(g *eventWriter) uint64 {
 	g.id++
 	return g.id
 }
 
-func resource(g *eventWriter, b []byte) []byte {
-	b = g.fresh(b, `{"data":{"encodedDataLength":`, g.rng.Uint64N(1<<17), `,"requestId":"`)
-	return g.fresh(b, "14776.", g.nextID(), `"}}`)
-}
-
-func gpuTask(g *eventWriter, b []byte) []byte {
-	return g.fresh(b, `{"data":{"renderer_pid":14776,"used_bytes":`, g.rng.Uint64N(1<<28), "}}")
-}
-
-func ipcMessage(g *eventWriter, b []byte) []byte {
-	return g.fresh(b, `{"class":107,"id":"0x7ffe0000","line":`, g.nextID(), "}")
-}
-
-func heapAfter(g *eventWriter, b []byte) []byte {
-	return g.fresh(b, `{"usedHeapSizeAfter":`, g.rng.Uint64N(1<<26), "}")
-}
-
-func elementCount(g *eventWriter, b []byte) []byte {
-	return g.fresh(b, `{"elementCount":`, g.rng.Uint64N(300), "}")
-}
-
-func counters(g *eventWriter, b []byte) []byte {
-	b = g.fresh(b, `{"documents":`, g.rng.Uint64N(20), `,"jsEventListeners":`)
-	b = g.fresh(b, "", g.rng.Uint64N(500), `,"jsHeapSizeUsed":`)
-	return g.fresh(b, "", g.rng.Uint64N(1<<27), `}`)
-}
-
-func value(g *eventWriter, b []byte) []byte {
-	return g.fresh(b, `{"value":`, g.rng.Uint64N(1<<33), "}")
-}
-
-func operator(g *eventWriter, b []byte) []byte {
-	b = g.fresh(b, `{"External id":`, g.nextID(), `,"Record function id":0,"Sequence number":`)
-	return g.fresh(b, "", g.rng.Uint64N(5000), `,"Fwd thread id":1}`)
-}
-
-func correlation(g *eventWriter, b []byte) []byte {
-	id := g.nextID()
-	return g.fresh(g.fresh(b, `{"External id":`, id, `,"cbid":211,"correlation":`), "", id, "}")
-}
-
-func launch(g *eventWriter, b []byte) []byte {
-	b = g.fresh(b, `{"device":0,"context":1,"stream":7,"grid":[256,1,1],"block":[128,1,1],"correlation":`, g.nextID(), `,"blocks per SM":`)
-	return g.fresh(b, "", g.rng.Uint64N(100), ".25}")
-}
-
-func transfer(g *eventWriter, b []byte) []byte {
-	b = g.fresh(b, `{"device":0,"stream":7,"correlation":`, g.nextID(), `,"bytes":`)
-	return g.fresh(b, "", g.rng.Uint64N(1<<24), `,"memory bandwidth (GB/s)":12.625}`)
-}
-
-func memory(g *eventWriter, b []byte) []byte {
-	b = g.fresh(b, `{"Device Type":1,"Device Id":0,"Addr":`, 139929266946048+g.rng.Uint64N(1<<32)*512, `,"Bytes":`)
-	return g.fresh(b, "", g.rng.Uint64N(1<<16)*512, "}")
-}
-
-func loss(g *eventWriter, b []byte) []byte {
-	return g.fresh(b, `{"loss":0.`, 1e6+g.rng.Uint64N(9e6), "}")
-}
+func lastID(g *eventWriter) uint64    { return g.id }
+func address(g *eventWriter) uint64   { return 139929266946048 + g.rng.Uint64N(1<<32)*512 }
+func allocated(g *eventWriter) uint64 { return g.rng.Uint64N(1<<16) * 512 }
+func digits(g *eventWriter) uint64    { return 1e6 + g.rng.Uint64N(9e6) }

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package main_test
+package main
 
 import (
 	"path/filepath"

@@ -492,6 +492,18 @@ static void call_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	sqlite3_result_int64(ctx, h);
 }
 
+// call_exp and call_ln are those of C, as in Trace Processor: Go's may differ in the last bit.
+static void call_exp(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	int type = sqlite3_value_numeric_type(argv[0]);
+	if (type == INTEGER || type == REAL) sqlite3_result_double(ctx, exp(sqlite3_value_double(argv[0])));
+}
+
+static void call_ln(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	int type = sqlite3_value_numeric_type(argv[0]);
+	double x = sqlite3_value_double(argv[0]);
+	if ((type == INTEGER || type == REAL) && x > 0) sqlite3_result_double(ctx, log(x));
+}
+
 // is_null says whether a column has no value in a row.
 static int is_null(const column *c, int64_t row) {
 	return c->nulls && ((const uint64_t *)c->nulls)[row >> 6] >> (row & 63) & 1;
@@ -605,6 +617,8 @@ static void call_like(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 static callback quick(const char *name, int args) {
 	if (args == 2 && !strcmp(name, "glob")) return call_glob;
 	if (args == 2 && !strcmp(name, "like")) return call_like;
+	if (args == 1 && (!strcmp(name, "exp") || !strcmp(name, "__intrinsic_exp"))) return call_exp;
+	if (args == 1 && (!strcmp(name, "ln") || !strcmp(name, "__intrinsic_ln"))) return call_ln;
 	return args == -1 && !strcmp(name, "hash") ? call_hash : call_scalar;
 }
 

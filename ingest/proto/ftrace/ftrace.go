@@ -94,8 +94,6 @@ func (m *ftraceModule) bundle(p *proto.Packet, b *ftraceBundle) {
 			if f.Bool() {
 				m.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
 			}
-		case pb.FtraceEventBundle_CompactSched:
-			c.compact(p, clock, f.Bytes())
 		case pb.FtraceEventBundle_LastReadEventTimestamp, pb.FtraceEventBundle_PreviousBundleEndTimestamp:
 			begin = f.Uint64()
 		case pb.FtraceEventBundle_GenericEventDescriptors:
@@ -105,6 +103,11 @@ func (m *ftraceModule) bundle(p *proto.Packet, b *ftraceBundle) {
 	for i := range b.events {
 		m.NextPart()
 		c.tokenize(p, clock, b, &b.events[i])
+	}
+	for i := range b.head { // a thread may be woken at the time of the switch to it
+		if f := &b.head[i]; f.Number == pb.FtraceEventBundle_CompactSched {
+			c.compact(p, clock, f.Bytes())
+		}
 	}
 	if !c.begun {
 		c.begun = true

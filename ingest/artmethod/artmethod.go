@@ -291,16 +291,19 @@ func (r *reader) header() error {
 // record reads the rest of a record after its thread.
 func (r *reader) record(tid int64, data []byte) error {
 	id := binary.LittleEndian.Uint32(data)
-	at := data[4:]
+	at, cpu := data[4:], int64(noTime)
 	if r.dual && len(at) >= 8 {
-		at = data[8:]
+		cpu, at = int64(binary.LittleEndian.Uint32(at))*nsPerMicro, at[4:]
 	}
 	time := (r.start + int64(binary.LittleEndian.Uint32(at))) * nsPerMicro
-	return r.push(tid, uint64(id&3), uint64(id&^3), time)
+	return r.push(tid, uint64(id&3), uint64(id&^3), time, cpu)
 }
 
-// push pushes a thread's action at a time, in ns.
-func (r *reader) push(tid int64, action, id uint64, time int64) error {
+// noTime is the CPU time of a thread that is not known.
+const noTime = -1
+
+// push pushes a thread's action at a time, and at the thread's CPU time since it was first traced, in ns.
+func (r *reader) push(tid int64, action, id uint64, time, cpu int64) error {
 	if action == noAction {
 		r.damaged()
 		return nil
@@ -313,6 +316,7 @@ func (r *reader) push(tid int64, action, id uint64, time int64) error {
 	r.event.Uint(uint64(tid))
 	r.event.Uint(action)
 	r.event.Uint(id)
+	r.event.Int(cpu)
 	return r.events.Push(ts, r.event.Bytes())
 }
 
@@ -468,6 +472,8 @@ var tracks = &model.Blueprint{Classification: "art_method_tracing", Dims: []stri
 func (r *reader) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	tid, action, id := int64(event.Uint()), event.Uint(), event.Uint()
+	cpu := event.Int()
+	clock := model.ThreadClock{Time: cpu, HasTime: cpu != noTime}
 	utid := r.in.Machine.Thread(tid)
 	if name, ok := r.names[tid]; ok {
 		if name != 0 {
@@ -479,13 +485,13 @@ func (r *reader) Event(ts int64, payload []byte) error {
 		r.last, r.track = utid, r.in.Tracks.Intern(tracks, nil, model.IntDim(utid))
 	}
 	if action != enter {
-		r.in.Slices.End(ts, r.track, 0, 0, nil)
+		r.in.Slices.EndAt(ts, r.track, 0, 0, nil, clock)
 		return nil
 	}
 	m := r.methods[id]
 	if m == nil {
 		m = &method{}
 	}
-	r.in.Slices.Begin(ts, r.track, 0, m.name, m)
+	r.in.Slices.BeginAt(ts, r.track, 0, m.name, m, clock)
 	return nil
 }

@@ -52,7 +52,7 @@ func record(version int, action, method, at uint32) []byte {
 	}
 	b := w(tid, method|action)
 	if version == 3 {
-		b = w(b, uint32(1)) // the thread's CPU time
+		b = w(b, at/2) // the thread's CPU time
 	}
 	return w(b, at)
 }
@@ -92,10 +92,14 @@ func TestFilesAndStreams(t *testing.T) {
 				}
 			}
 			tables := ingesttest.MustRead(t, "x.trace", data)
-			tables.Want(t, "slice", "ts|dur|name|depth",
-				"1000005000|4000|com/app/Main.run: ()V|0",
-				"1000006000|2000|com.app.Work.do: (I)V|1",
-				"1000010000|-1|NULL|0")
+			cpu := []string{"NULL|NULL", "NULL|NULL", "NULL|NULL"}
+			if strings.HasSuffix(name, "3") {
+				cpu = []string{"2000|2000", "3000|1000", "5000|NULL"}
+			}
+			tables.Want(t, "slice", "ts|dur|name|depth|thread_ts|thread_dur",
+				"1000005000|4000|com/app/Main.run: ()V|0|"+cpu[0],
+				"1000006000|2000|com.app.Work.do: (I)V|1|"+cpu[1],
+				"1000010000|-1|NULL|0|"+cpu[2])
 			args := tables.Rows("args", "flat_key", "int_value", "string_value")
 			if want := []string{"utid|1|NULL", "description|NULL|Calls of methods in Android's runtime.",
 				"pathname|NULL|Work.java", "pathname|NULL|com/app/Main.java", "line_number|12|NULL",
@@ -143,13 +147,13 @@ func TestPackedStreams(t *testing.T) {
 	tables.Want(t, "slice", "ts|dur|name|depth",
 		"1000200|400|com/app/Main.run: ()V|0", "1000300|100|com.app.Work.do: (I)V|1")
 	tables.Want(t, "thread", "tid|name", "0|NULL", "7|main")
-	tables.Want(t, "stats", "name")
+	tables.Want(t, "stats", "name|value", "unread_fact|4")
 	if got := tables.Rows("metadata", "name", "int_value", "str_value"); !slices.Contains(got, "num-method-calls|5|NULL") || !slices.Contains(got, "clock|NULL|dual") {
 		t.Errorf("metadata %v", got)
 	}
 	// The block claims more records than it has bytes.
 	tables = ingesttest.MustRead(t, "x.trace", packed(entries, 9))
-	tables.Want(t, "stats", "name|value", "art_method_parse_errors|1")
+	tables.Want(t, "stats", "name|value", "art_method_parse_errors|1", "unread_fact|5")
 	if n := len(tables.Rows("slice", "ts")); n != 2 {
 		t.Errorf("%d slices", n)
 	}

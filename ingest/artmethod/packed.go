@@ -85,7 +85,8 @@ func (r *reader) entries(dual bool, start int64, frequency uint64) error {
 	for range count {
 		time += uint64(block.next())
 		if dual {
-			block.next()
+			block.next() // its unit depends on the version of Android
+			r.in.File.Unread(model.StatUnreadFact, model.None, "CPU time of a packed record").AddAt(r.offset)
 		}
 		action := time & 3
 		if action == enter {
@@ -108,7 +109,7 @@ func (r *reader) entries(dual bool, start int64, frequency uint64) error {
 			r.damaged()
 			continue
 		}
-		if err := r.push(tid, action, method, at); err != nil {
+		if err := r.push(tid, action, method, at, noTime); err != nil {
 			return err
 		}
 	}

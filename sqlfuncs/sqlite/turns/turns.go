@@ -11,8 +11,8 @@ import (
 const (
 	// slice is for how long a statement computes before others go first. Once it has, it computes only while no new one waits.
 	slice = 5 * time.Millisecond
-	// againShare: each place of this number goes to a statement that has used up a slice, even if others wait.
-	againShare = 4
+	// longestShare: each place of this number goes to the statement that waits longest.
+	longestShare = 4
 	// lost is how long a statement may be in a function that takes no turns before another one computes in its place.
 	lost = 20 * time.Millisecond
 )
@@ -22,7 +22,7 @@ type Turns struct {
 	mu      sync.Mutex
 	free    int
 	holders []*Turn
-	first   []*Turn // wait with a part of their first slice left
+	first   []*Turn // wait with a part of their first slice left, the one that waits longest first
 	again   []*Turn // wait for another slice, the one that waits longest first
 	given   int     // how many places were given
 	watched bool    // a timer calls watch
@@ -42,6 +42,7 @@ type Turn struct {
 	held        bool
 	spent       time.Duration // in places that it had before
 	since, seen time.Time     // when it was given its place, and when it was last seen to compute there
+	asked       time.Time     // since when it waits
 }
 
 // New returns a turn, which has to be paused at the end.
@@ -100,6 +101,7 @@ func (t *Turn) Take(done <-chan struct{}) {
 		t.of.mu.Unlock()
 		return
 	}
+	t.asked = time.Now()
 	if t.spent < slice {
 		t.of.first = append(t.of.first, t)
 	} else {
@@ -144,14 +146,17 @@ func (t *Turns) release(turn *Turn) {
 }
 
 // next removes the turn that gets the next place: the newest of those that have computed least, for it may be the only one whose client still
-// waits. t.mu is locked.
+// waits, or in its turn the one that waits longest. t.mu is locked.
 func (t *Turns) next() (turn *Turn) {
 	t.given++
-	switch n := len(t.first); {
-	case n > 0 && (len(t.again) == 0 || t.given%againShare != 0):
-		turn, t.first = t.first[n-1], t.first[:n-1]
-	case len(t.again) > 0:
+	longest := t.given%longestShare == 0
+	switch n, more := len(t.first), len(t.again) > 0; {
+	case longest && n > 0 && !(more && t.again[0].asked.Before(t.first[0].asked)):
+		turn, t.first = t.first[0], t.first[1:]
+	case more && (longest || n == 0):
 		turn, t.again = t.again[0], t.again[1:]
+	case n > 0:
+		turn, t.first = t.first[n-1], t.first[:n-1]
 	}
 	return turn
 }

@@ -6,6 +6,7 @@ type Builder struct {
 	most    int // rows of a chunk
 	columns []built
 	strings *StringPool
+	text    int64 // bytes of texts, each as often as rows have it
 }
 
 // built is a column so far. One of the slices has the values, with zeros for NULL.
@@ -46,12 +47,13 @@ func (b *Builder) Float(column int, v float64) {
 }
 
 // Text adds a text to a column.
-func (b *Builder) Text(column int, s string) { b.intern(column, b.strings.Intern(s)) }
+func (b *Builder) Text(column int, s string) { b.intern(column, b.strings.Intern(s), len(s)) }
 
 // Bytes adds bytes to a column.
-func (b *Builder) Bytes(column int, v []byte) { b.intern(column, b.strings.InternBytes(v)) }
+func (b *Builder) Bytes(column int, v []byte) { b.intern(column, b.strings.InternBytes(v), len(v)) }
 
-func (b *Builder) intern(column int, id StringID) {
+func (b *Builder) intern(column int, id StringID, bytes int) {
+	b.text += int64(bytes)
 	c := &b.columns[column]
 	c.ids = append(c.ids, id)
 	c.add(true)
@@ -88,8 +90,9 @@ func (b *Builder) Rows() int { return b.columns[0].rows }
 // TextBytes returns the bytes of the texts so far. Each counts once.
 func (b *Builder) TextBytes() int64 { return b.strings.Size() }
 
-// Full reports whether the chunk has all rows that it may have, or much text.
-func (b *Builder) Full() bool { return b.Rows() >= b.most || b.TextBytes() >= chunkText }
+// Full reports whether the chunk has all rows that it may have, or much text. Each counts as often as rows have it, because some
+// formats write it so.
+func (b *Builder) Full() bool { return b.Rows() >= b.most || b.text >= chunkText }
 
 // Chunk returns the rows, nil if there are none, and begins the next chunk.
 func (b *Builder) Chunk() *Chunk {

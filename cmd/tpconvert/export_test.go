@@ -143,7 +143,7 @@ func TestServeExport(t *testing.T) {
 		if len(got) != len(want) {
 			t.Errorf("%s: %d tables, want %d", input, len(got), len(want))
 		}
-		if n := got["slice"].batches; n != 3 { // the first ends by rows, the second by text
+		if n := got["slice"].batches; n != 4 { // the first ends by rows, the second and third by text
 			t.Errorf("%s: slices are in %d batches", input, n)
 		}
 		for name, table := range want {

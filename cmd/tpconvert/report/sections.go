@@ -245,7 +245,7 @@ func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 	f := Figure{Title: "Slices by what is around them", SQL: strings.TrimSpace(stacks.SlicesByStack)}
 	for _, p := range profiles {
 		charts := threadCharts
-		if p.Scope == stacks.GPUSlices {
+		if p.Kind == stacks.KindGPUSlices {
 			charts = gpuCharts
 		}
 		if p.Total > 0 {

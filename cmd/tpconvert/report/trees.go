@@ -83,7 +83,7 @@ func (m *maker) encode() ([]byte, error) {
 
 // tree returns the heaviest nodes of a profile.
 func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
-	t := tree{Title: m.text(p.Scope) + ": " + m.text(p.Metric), Unit: unitOf(p), Timed: p.Scope == stacks.ThreadSlices || p.Scope == stacks.GPUSlices, Cut: p.Cut}
+	t := tree{Title: m.text(p.Scope) + ": " + m.text(p.Metric), Unit: unitOf(p), Timed: p.Kind == stacks.KindSlices || p.Kind == stacks.KindGPUSlices, Cut: p.Cut}
 	for _, o := range p.Owners {
 		t.Owners = append(t.Owners, m.text(cmp.Or(joined(o.Process, o.Thread), "all")))
 	}

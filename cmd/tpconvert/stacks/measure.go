@@ -12,6 +12,12 @@ const (
 	KindHeap    = "heap"    // allocations, with times and processes
 )
 
+// The kinds of what is no profile, but shown as one: slices of threads, and those of GPUs, which run beside them.
+const (
+	KindSlices    = "slices"
+	KindGPUSlices = "GPU slices"
+)
+
 var kinds = []string{KindSamples, KindProfile, KindHeap}
 
 // Measure is one of the metrics of a profile.

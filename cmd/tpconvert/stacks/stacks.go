@@ -224,12 +224,6 @@ func (r *reader) child(of place) int32 {
 	return n
 }
 
-// The scopes of profiles of slices.
-const (
-	ThreadSlices = "slices of threads"
-	GPUSlices    = "slices of GPUs"
-)
-
 // SlicesByStack are the slices of threads and GPUs, by the names of those around them: the stacks that take longest. What did not
 // end takes no time, but is there because of what it contains.
 const SlicesByStack = `
@@ -256,7 +250,11 @@ func Slices(ctx context.Context, s *session.Session) (all []*Profile, err error)
 	err = each(ctx, s, SlicesByStack, func(v []any) error {
 		if gpu, _ := v[0].(int64); gpu != last {
 			last = gpu
-			r.begin(&Profile{Measure: Measure{Scope: [...]string{ThreadSlices, GPUSlices}[gpu], Metric: "time", Unit: "nanoseconds"}})
+			m := Measure{Kind: KindSlices, Scope: "slices of threads", Metric: "time", Unit: "nanoseconds"}
+			if gpu != 0 {
+				m.Kind, m.Scope = KindGPUSlices, "slices of GPUs"
+			}
+			r.begin(&Profile{Measure: m})
 			all, at = append(all, r.profile), map[stack]int32{}
 			stacks, _ := v[7].(int64)
 			r.profile.Cut = int(stacks)

@@ -8,7 +8,9 @@ import json
 import pathlib
 import re
 import shutil
+import sys
 import textwrap
+import types
 import urllib.request
 
 import duckdb
@@ -240,6 +242,22 @@ def test_report(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert "<span>work</span>" in saved.read_text(encoding="utf-8")
     frame = re.fullmatch(r'<iframe srcdoc="([^"]*)".*', report._repr_html_(), re.DOTALL)
     assert frame and html.unescape(frame[1]) == report.html
+
+
+def test_reports_of_a_notebook_share_the_library(trace: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = ""
+    shell = types.SimpleNamespace(get_parent=lambda: {"metadata": {"cellId": cell}})
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr("tpconvert._dataset._shown", set())
+    with tpconvert.open(trace) as data:
+        report = data.report()
+    sizes = []  # of the outputs
+    for cell in "first", "second", "first", "second":
+        sizes.append(len(report._repr_html_()))
+    assert sizes[0] == sizes[2] == sizes[3] > sizes[1] + 200_000
+    monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+    cell = "third"
+    assert len(report._repr_html_()) == sizes[0]
 
 
 def test_serve(trace: pathlib.Path) -> None:

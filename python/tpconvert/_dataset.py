@@ -8,7 +8,9 @@ import html
 import json
 import os
 import pathlib
+import re
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Sequence
@@ -182,7 +184,25 @@ class Report:
         return pathlib.Path(path)
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="800" style="border: 0"></iframe>'
+        page = self.html if _holds_library() else re.sub('(?<=<script type="application/json" id="library">)[^<]*', "", self.html)
+        return f'<iframe srcdoc="{html.escape(page)}" width="100%" height="800" style="border: 0"></iframe>'
+
+
+#: The cells of the notebook that have shown a report since the kernel began.
+_shown: set[str] = set()
+
+
+def _holds_library() -> bool:
+    """Whether the report of the cell that runs holds the library for pictures. That of the first
+    cell does, for the others, and that of a cell that runs again, since the first may be gone.
+    Colab's cells are of different origins, so each report has its own."""
+    try:
+        cell = sys.modules["IPython"].get_ipython().get_parent()["metadata"]["cellId"]
+    except (AttributeError, KeyError):  # no notebook, or one that does not name its cells
+        return True
+    holds = not _shown or cell in _shown or "google.colab" in sys.modules
+    _shown.add(cell)
+    return holds
 
 
 class Relation:
@@ -284,7 +304,12 @@ def _connect(path: pathlib.Path, temporary: pathlib.Path, derived: bool) -> tupl
     if path.suffix != ".duckdb":
         if find() is None:
             return _views(path, derived), False
-        run(["register", "--quiet", *(["--derived"] if derived else []), "--", path, temporary / "trace.duckdb"])
+        try:
+            run(["register", "--quiet", *(["--derived"] if derived else []), "--", path, temporary / "trace.duckdb"])
+        except Error as error:
+            if "built without DuckDB" not in str(error):
+                raise
+            return _views(path, derived), False
         path = temporary / "trace.duckdb"
     return duckdb.connect(str(path), read_only=True), True
 

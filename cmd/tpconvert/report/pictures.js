@@ -9,6 +9,23 @@ function unpack(id) {
   return new Response(packed.pipeThrough(new DecompressionStream("gzip")));
 }
 
+// In a notebook, one report holds the library for all: it stays with the page that shows their frames.
+async function library() {
+  if (document.getElementById("library").textContent) {
+    const text = await unpack("library").text();
+    try { if (parent !== window) parent.tpconvertLibrary = text; } catch { /* the frame is of another origin */ }
+    return text;
+  }
+  const missing = make("p", document.querySelector("header"), {className: "note", textContent: "Pictures come with the library of the notebook's first report. Run this cell again if that one is gone."});
+  for (;; await new Promise(wait => setTimeout(wait, 250))) {
+    try {
+      if (parent.tpconvertLibrary) break;
+    } catch { /* the frame is of another origin */ }
+  }
+  missing.remove();
+  return parent.tpconvertLibrary;
+}
+
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name); }
 
 // With enough digits to tell values apart that differ by step.
@@ -347,8 +364,8 @@ function flame(parent) {
   select();
 }
 
-Promise.all([unpack("library").text(), unpack("data").json()]).then(([library, found]) => {
-  make("script", document.head, {textContent: library});
+Promise.all([library(), unpack("data").json()]).then(([textContent, found]) => {
+  make("script", document.head, {textContent});
   data = found;
   document.querySelectorAll(".timeline").forEach(timeline);
   document.querySelectorAll(".flame").forEach(flame);

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,16 @@ func TestRetained(t *testing.T) {
 		}
 		if got := rowsOf(t, dir, "h.heapsnapshot", module+"SELECT class, count, bytes, retained_objects, retained_bytes FROM heap_class ORDER BY class", "--perfetto"); got != want.String() {
 			t.Errorf("%v\n%swant\n%s", h, got, &want)
+		}
+		garbage := 0
+		for _, reached := range all {
+			if !reached {
+				garbage++
+			}
+		}
+		rows := rowsOfPage(reported(t, dir, "h.heapsnapshot"))
+		if !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, fmt.Sprintf("|%d|(unreachable)", garbage)) }) {
+			t.Errorf("%v: the report has not %d unreachable objects: %s", h, garbage, rows)
 		}
 	}
 }

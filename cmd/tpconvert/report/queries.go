@@ -160,10 +160,14 @@ WITH place AS (
 )
 SELECT name, min(source_file), first, last, count(*) - 1 FROM place GROUP BY name`
 
-// heapClasses are the classes of the last dump of each process.
+// heapClasses are the classes of the last dump of each process, and what of it nothing reaches.
 const heapClasses = `
 INCLUDE PERFETTO MODULE tpconvert.heap;
 SELECT h.retained_bytes, h.retained_objects, h.bytes, h.count, h.class, process.name AS process_name
-FROM (SELECT *, max(graph_sample_ts) OVER (PARTITION BY upid) AS last_ts FROM heap_class) AS h LEFT JOIN process USING (upid)
-WHERE h.graph_sample_ts = h.last_ts
+FROM (
+  SELECT * FROM heap_class
+  UNION ALL
+  SELECT upid, graph_sample_ts, '(unreachable)', count(*), sum(self_size), NULL, NULL FROM heap_graph_object WHERE NOT reachable GROUP BY 1, 2
+) AS h JOIN (SELECT upid, max(graph_sample_ts) AS graph_sample_ts FROM heap_graph_object GROUP BY 1) AS last USING (upid, graph_sample_ts)
+LEFT JOIN process USING (upid)
 ORDER BY h.retained_bytes DESC, h.class`

@@ -40,6 +40,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"register", "out", "out.duckdb"}, exitFailure, "out.duckdb already exists; --force replaces it\n"},
 		{[]string{"--jobs", "x", "a.json", "b"}, exitUsage, `"x" for "-j, --jobs" flag: want a whole number`},
 		{[]string{"serve", "--port", "99999", "out"}, exitUsage, "the number is out of range"},
+		{[]string{"tables", "."}, exitUsage, "tpconvert inspect . shows the tables"},
 		{[]string{"tables", "slcie"}, exitUsage, `there is no table "slcie": did you mean slice?`},
 		{[]string{"summarize", "nosuch", "out"}, exitUsage, "nosuch is neither a file nor one of the specs "},
 		{[]string{"summarize", "-o", "folder", "slices", "out"}, exitFailure, "folder already exists: name a new folder\n"}, // it has no --force

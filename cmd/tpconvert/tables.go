@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ lists tables that are not filled yet.`,
 			all := descriptions()
 			for _, name := range args {
 				if !slices.ContainsFunc(all, func(d description) bool { return d.Name == name }) {
+					if _, err := os.Stat(name); err == nil {
+						return console.Usage(fmt.Errorf("there is no table %q; tpconvert inspect %s shows the tables of a trace or dataset", name, name))
+					}
 					return console.Usage(fmt.Errorf("there is no table %q%s; see tpconvert tables", name, suggested(name, all)))
 				}
 			}

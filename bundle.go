@@ -6,20 +6,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
+	"github.com/tpconvert/tpconvert/internal/tracefile"
 )
 
 const (
 	// MergedName is the name of the archive of merged traces in the tables.
 	MergedName = "merged.tar"
-	// mergedTraces is the path that stands for it.
-	mergedTraces = "(merged traces)"
 	// manifestMember is the manifest's name in an archive, as Trace Processor expects it.
 	manifestMember = "perfetto_manifest.json"
 )
@@ -41,13 +39,13 @@ type MergedFile struct {
 type Bundle struct {
 	archive archive.Bundle
 	names   []string // of its traces
-	files   []input
+	files   []tracefile.File
 }
 
 // NewBundle makes an archive of traces, and of those in folders. The members have the base names of the traces. Stdin and Log of
 // the options apply. The error is an ErrOption if the names are not unique or m names others.
 func NewBundle(inputs []string, m Merge, o Options) (*Bundle, error) {
-	paths, err := expandFolders(inputs, o.log())
+	paths, err := tracefile.List(inputs, o.log())
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func newBundle(paths []string, m Merge, stdin io.Reader) (_ *Bundle, err error) 
 		}
 	}()
 	for _, path := range paths {
-		name := traceName(path)
+		name := tracefile.Name(path)
 		if slices.Contains(b.names, name) {
 			return nil, optionError("two traces have the name %s, but merged traces must have different names", name)
 		}
@@ -78,7 +76,7 @@ func newBundle(paths []string, m Merge, stdin io.Reader) (_ *Bundle, err error) 
 		}
 	}
 	for i, path := range paths {
-		file, size, err := openAnywhere(path, stdin)
+		file, size, err := tracefile.OpenReaderAt(path, stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -105,40 +103,6 @@ func (b *Bundle) Close() {
 	}
 }
 
-// traceName returns a trace's name without its folder.
-func traceName(path string) string {
-	if path == StandardInput {
-		return stdinName
-	}
-	return filepath.Base(absolute(path))
-}
-
-// openAnywhere opens a trace for random access, and returns its size in bytes. It copies other inputs, such as the
-// standard input, to a temporary file.
-func openAnywhere(path string, stdin io.Reader) (file input, size int64, err error) {
-	from := stdin
-	if path != StandardInput {
-		if file, err = openTrace(path); err != nil {
-			return nil, 0, err
-		}
-		if s, ok := SourceOf(path); ok {
-			return file, s.Bytes, nil
-		}
-		defer file.Close()
-		from = file
-	}
-	copied, err := os.CreateTemp("", "tpconvert-input-*")
-	if err != nil {
-		return nil, 0, err
-	}
-	_ = os.Remove(copied.Name()) // Windows keeps it: it removes no open file
-	if size, err = io.Copy(copied, from); err != nil {
-		copied.Close()
-		return nil, 0, err
-	}
-	return copied, size, nil
-}
-
 // text returns the manifest for traces with these names, or nil.
 func (m *Merge) text(names []string) ([]byte, error) {
 	if m.Manifest != "" {
@@ -160,7 +124,7 @@ func (m *Merge) text(names []string) ([]byte, error) {
 		files[i].Path = name
 	}
 	for _, said := range m.Files {
-		i := slices.Index(names, traceName(said.Path))
+		i := slices.Index(names, tracefile.Name(said.Path))
 		switch {
 		case i < 0:
 			return nil, optionError("%s is not one of the merged traces", said.Path)

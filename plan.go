@@ -2,13 +2,9 @@ package tpconvert
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/tracefile"
 )
 
 // job is a trace to convert, with other files of the same content.
@@ -17,30 +13,6 @@ type job struct {
 	also   []export.Source
 	copies []string // their paths
 	Trace
-}
-
-// SourceOf identifies the trace at a path as it is now, and returns false if it cannot be read more than once.
-func SourceOf(path string) (Source, bool) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() && IsTraceFolder(path) {
-		f, err := openFolder(path)
-		if err != nil {
-			return export.Source{}, false
-		}
-		return export.Source{Path: absolute(path), Bytes: f.Size(), Modified: f.modified}, true
-	}
-	if path == StandardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
-		return export.Source{}, false
-	}
-	return export.Source{Path: absolute(path), Bytes: info.Size(), Modified: info.ModTime()}, true
-}
-
-// absolute returns the absolute path, or path itself if the working folder is unknown.
-func absolute(path string) string {
-	if from, err := filepath.Abs(path); err == nil && path != StandardInput && path != mergedTraces {
-		return from
-	}
-	return path
 }
 
 // plan makes jobs of the traces to convert. It skips traces that the dataset has, by
@@ -82,7 +54,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Tr
 		}
 		next := &job{path: path}
 		if s.Path != "" && sizes[s.Bytes] > 1 {
-			hash := hashFile(ctx, path) // "" if the file cannot be read; its conversion reports the error
+			hash := tracefile.Hash(ctx, path) // "" if the file cannot be read; its conversion reports the error
 			if id, ok := hashes[hash]; ok {
 				if err := r.dataset.AddSource(id, s); err != nil {
 					return nil, nil, err
@@ -109,25 +81,15 @@ func canonical(s export.Source) export.Source {
 	return s
 }
 
-// hashedAtOnce is the number of bytes that hashFile reads between two checks of its context.
-const hashedAtOnce = 1 << 20
-
-// hashFile returns the SHA-256 of a file in hexadecimal, or "".
-func hashFile(ctx context.Context, path string) string {
-	f, err := openTrace(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	digest := sha256.New()
-	for ctx.Err() == nil {
-		switch _, err := io.CopyN(digest, f, hashedAtOnce); err {
-		case nil:
-		case io.EOF:
-			return hex.EncodeToString(digest.Sum(nil))
-		default:
-			return ""
+// totalSize adds up the sizes of files, in bytes. It is 0 if one has no size.
+func totalSize(jobs []*job) int64 {
+	var total int64
+	for _, j := range jobs {
+		s, ok := SourceOf(j.path)
+		if !ok {
+			return 0
 		}
+		total += s.Bytes
 	}
-	return ""
+	return total
 }

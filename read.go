@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/internal/tracefile"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sort"
@@ -78,14 +79,14 @@ func (p *Progress) add(of *counters) {
 
 func readFile(ctx context.Context, path string, sink table.Sink, o Options, now *counters) (*Facts, error) {
 	if path == StandardInput {
-		return read(ctx, stdinName, o.Stdin, sink, o, now)
+		return read(ctx, tracefile.StdinName, o.Stdin, sink, o, now)
 	}
-	file, err := openTrace(path)
+	file, err := tracefile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	name := filepath.Base(absolute(path))
+	name := filepath.Base(tracefile.Absolute(path))
 	facts, err := read(ctx, name, file, sink, o.beside(path), now)
 	var bad *InputError
 	switch {
@@ -111,7 +112,7 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 		}
 	}
 	memory := cmp.Or(o.Memory, DefaultMemory)
-	input := newReadAhead(ctx, r, &now.taken)
+	input := tracefile.ReadAhead(ctx, r, &now.taken)
 	seen := &observer{ctx: ctx, to: sink, rows: &now.rows}
 	store := model.NewStore(model.Options{Sink: seen, ChunkRows: o.RowGroupRows, Memory: memory / 2})
 	defer store.Close()
@@ -124,7 +125,7 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 		Analyze:  o.AnalyzeProtoContent,
 		Cut:      o.cut,
 		Binaries: o.Symbols, BinaryCache: perfCache(),
-		At: atAnyPlace(r),
+		At: tracefile.Section(r),
 		Detected: func(file, format string) {
 			o.log().Info(file + " is " + format)
 		},
@@ -137,14 +138,14 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 		return nil, err
 	}
 	facts := seen.facts()
-	facts.Input.Bytes, facts.Input.SHA256, err = input.sum()
+	facts.Input.Bytes, facts.Input.SHA256, err = input.Sum()
 	return facts, err
 }
 
 // beside returns the options for a trace at a path, whose folder may have its binaries.
 func (o Options) beside(path string) Options {
-	if path != StandardInput && path != mergedTraces {
-		o.Symbols = append(slices.Clip(o.Symbols), filepath.Dir(absolute(path)))
+	if path != StandardInput && path != tracefile.Merged {
+		o.Symbols = append(slices.Clip(o.Symbols), filepath.Dir(tracefile.Absolute(path)))
 	}
 	return o
 }
@@ -156,21 +157,4 @@ func perfCache() string {
 		return ""
 	}
 	return filepath.Join(home, ".debug")
-}
-
-// atAnyPlace returns the file if it supports random access, or nil.
-func atAnyPlace(file io.Reader) *io.SectionReader {
-	at, ok := file.(io.ReaderAt)
-	if !ok {
-		return nil
-	}
-	switch f := file.(type) {
-	case *os.File:
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return io.NewSectionReader(at, 0, info.Size())
-		}
-	case interface{ Size() int64 }:
-		return io.NewSectionReader(at, 0, f.Size())
-	}
-	return nil
 }

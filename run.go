@@ -13,6 +13,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/memory"
+	"github.com/tpconvert/tpconvert/internal/tracefile"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -25,7 +26,7 @@ type run struct {
 	options Options
 	out     string
 	begun   time.Time
-	merged  *Bundle         // what the input mergedTraces stands for, or nil
+	merged  *Bundle         // what the input tracefile.Merged stands for, or nil
 	dataset *export.Dataset // for many traces, or nil
 	create  func() (*export.Writer, error)
 	guard   memory.Guard
@@ -40,7 +41,7 @@ type run struct {
 
 // convert converts the traces, including those in folders, to the dataset.
 func (r *run) convert(ctx context.Context, traces []string) (*Result, error) {
-	paths, err := expandFolders(traces, r.options.log())
+	paths, err := tracefile.List(traces, r.options.log())
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (r *run) convert(ctx context.Context, traces []string) (*Result, error) {
 			return nil, err
 		}
 		defer r.merged.Close()
-		paths = []string{mergedTraces}
+		paths = []string{tracefile.Merged}
 	}
 	if err := r.options.check(len(paths)); err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (r *run) openTarget(many bool) (func(), error) {
 func (r *run) failedCopy(path string, of *job) error {
 	err := fmt.Errorf("%s has the same content as %s: %w", path, of.path, of.Err)
 	r.options.log().Error(err.Error())
-	if err := r.dataset.Failed(absolute(path), err); err != nil {
+	if err := r.dataset.Failed(tracefile.Absolute(path), err); err != nil {
 		r.options.log().Warn(err.Error())
 	}
 	return err
@@ -221,7 +222,7 @@ func (r *run) attempt(ctx context.Context, j *job) error {
 		if err != nil {
 			r.options.log().Error(j.Error)
 		}
-		if err := r.dataset.Failed(absolute(j.path), err); err != nil {
+		if err := r.dataset.Failed(tracefile.Absolute(j.path), err); err != nil {
 			r.options.log().Warn(err.Error())
 		}
 	}
@@ -304,7 +305,7 @@ func (r *run) read(ctx context.Context, path string, sink table.Sink) (*Facts, e
 func (r *run) readInput(ctx context.Context, path string, sink table.Sink, now *counters) (*Facts, error) {
 	o := r.options
 	o.Log = o.log().With("trace", path)
-	if path == mergedTraces {
+	if path == tracefile.Merged {
 		return read(ctx, MergedName, r.merged.Reader(), sink, o, now)
 	}
 	return readFile(ctx, path, sink, o, now)

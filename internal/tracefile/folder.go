@@ -1,4 +1,4 @@
-package tpconvert
+package tracefile
 
 import (
 	"io"
@@ -13,8 +13,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// IsTraceFolder reports whether a folder is a trace in several files, such as one of CTF, and not a folder of traces or a dataset.
-func IsTraceFolder(path string) bool {
+// IsFolder reports whether a folder is a trace in several files, such as one of CTF, and not a folder of traces or a dataset.
+func IsFolder(path string) bool {
 	// A dataset's tables have names that those of recordings have, too.
 	if export.IsDataset(path) || export.IsDataset(filepath.Dir(path)) {
 		return false
@@ -39,21 +39,6 @@ func head(path string) []byte {
 		return nil
 	}
 	return head
-}
-
-// input is a trace with random access.
-type input interface {
-	io.Reader
-	io.ReaderAt
-	io.Closer
-}
-
-// openTrace opens a trace. One in several files is an archive of them.
-func openTrace(path string) (input, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() && IsTraceFolder(path) {
-		return openFolder(path)
-	}
-	return os.Open(path)
 }
 
 // folder is the archive of the files in a folder.

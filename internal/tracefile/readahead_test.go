@@ -1,4 +1,4 @@
-package tpconvert
+package tracefile
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func TestReadAhead(t *testing.T) {
 		"eof":   iotest.DataErrReader(bytes.NewReader(content)),
 	} {
 		var taken atomic.Int64
-		a := newReadAhead(t.Context(), source, &taken)
+		a := ReadAhead(t.Context(), source, &taken)
 		head := make([]byte, 1000)
 		if _, err := io.ReadFull(a, head); err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestReadAhead(t *testing.T) {
 		if err != nil || !bytes.Equal(rest, content[1000:]) {
 			t.Errorf("%s: %d bytes, %v", name, len(rest), err)
 		}
-		size, sum, err := a.sum()
+		size, sum, err := a.Sum()
 		if want := sha256.Sum256(content); err != nil || size != int64(len(content)) || sum != hex.EncodeToString(want[:]) {
 			t.Errorf("%s: size %d, sum %s, %v", name, size, sum, err)
 		}
@@ -44,14 +44,14 @@ func TestReadAhead(t *testing.T) {
 
 func TestReadAheadErrors(t *testing.T) {
 	broken := errors.New("broken")
-	a := newReadAhead(t.Context(), io.MultiReader(bytes.NewReader([]byte("some")), iotest.ErrReader(broken)), new(atomic.Int64))
+	a := ReadAhead(t.Context(), io.MultiReader(bytes.NewReader([]byte("some")), iotest.ErrReader(broken)), new(atomic.Int64))
 	if got, err := io.ReadAll(a); string(got) != "some" || !errors.Is(err, broken) {
 		t.Errorf("%q, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	endless, w := io.Pipe()
 	defer w.Close()
-	a = newReadAhead(ctx, endless, new(atomic.Int64))
+	a = ReadAhead(ctx, endless, new(atomic.Int64))
 	cancel()
 	if _, err := a.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)

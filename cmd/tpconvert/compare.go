@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/human"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -132,7 +132,7 @@ func compareInputs(ctx context.Context, trace inputs.Opener, stdlib string, befo
 	sides := [2]compare.Side{}
 	for i, paths := range [][]string{before, after} {
 		for _, path := range paths {
-			traces, err := compare.Find(ctx, path)
+			traces, err := inputs.FindTraces(ctx, path)
 			if err != nil {
 				return nil, err
 			}
@@ -184,7 +184,7 @@ func builtinAlerts() ([]derive.Definition, error) {
 }
 
 // measureTrace opens and measures a trace.
-func measureTrace(ctx context.Context, trace inputs.Opener, stdlib string, t compare.Trace, as *compare.Options) (m *compare.Measured, err error) {
+func measureTrace(ctx context.Context, trace inputs.Opener, stdlib string, t inputs.Trace, as *compare.Options) (m *compare.Measured, err error) {
 	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: inputs.Modules(stdlib), Derived: true})
 	if err != nil {
 		return nil, err

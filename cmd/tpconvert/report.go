@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 )
 
 // The kinds of profiles that are not in the view _stack_value.

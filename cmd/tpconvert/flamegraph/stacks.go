@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	tree "github.com/tpconvert/tpconvert/model/profile"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 

@@ -14,11 +14,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tpconvert/tpconvert"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -389,7 +390,7 @@ func (s *Server) compare(ctx context.Context, a *answer, in compareArgs) error {
 			if path, err = s.library.allowed(path); err != nil {
 				return err
 			}
-			traces, err := compare.Find(ctx, path)
+			traces, err := inputs.FindTraces(ctx, path)
 			if err != nil {
 				return err
 			}
@@ -426,7 +427,7 @@ func (s *Server) compare(ctx context.Context, a *answer, in compareArgs) error {
 }
 
 // measure opens and measures a trace.
-func (s *Server) measure(ctx context.Context, t compare.Trace, o *compare.Options) (m *compare.Measured, err error) {
+func (s *Server) measure(ctx context.Context, t inputs.Trace, o *compare.Options) (m *compare.Measured, err error) {
 	open, err := s.library.open(ctx, t.Path, t.ID)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/internal/terminal"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/datasettest"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 

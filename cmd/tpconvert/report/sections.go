@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	"github.com/tpconvert/tpconvert/internal/human"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 )
 
 const (

@@ -1,4 +1,4 @@
-package compare
+package inputs
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tpconvert/tpconvert"
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// Trace is a trace to compare: a file, a dataset, or one of the traces of a dataset of many.
+// Trace is a file, a dataset, or one of the traces of a dataset of many.
 type Trace struct {
 	Path string
 	ID   string // of one of many, else ""
@@ -34,13 +34,13 @@ func (t Trace) String() string {
 	return t.Path + " (" + t.ID + ")"
 }
 
-// Find returns the traces at a path: a trace, a dataset, or a folder with files of traces, also in its folders.
-func Find(ctx context.Context, path string) ([]Trace, error) {
+// FindTraces returns the traces at a path: a trace, a dataset, or a folder with files of traces, also in its folders.
+func FindTraces(ctx context.Context, path string) ([]Trace, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() || tpconvert.IsTraceFolder(path) {
+	if !info.IsDir() || api.IsTraceFolder(path) {
 		return []Trace{{Path: path}}, nil
 	}
 	traces, err := session.ReadTraces(ctx, path)
@@ -62,7 +62,7 @@ func Find(ctx context.Context, path string) ([]Trace, error) {
 			return err
 		case e.IsDir() && hidden:
 			return fs.SkipDir
-		case e.IsDir() && tpconvert.IsTraceFolder(file):
+		case e.IsDir() && api.IsTraceFolder(file):
 			all = append(all, Trace{Path: file})
 			return fs.SkipDir
 		case e.Type().IsRegular() && !hidden:

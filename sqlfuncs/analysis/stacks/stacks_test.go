@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	"github.com/tpconvert/tpconvert/internal/datasettest"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 

@@ -14,11 +14,12 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/page"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/report"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -58,17 +59,17 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			printer := ui.Printer(cmd)
 			trace := inputs.Opener{UI: printer, Stdin: cmd.InOrStdin(), Read: o.Read}
-			page, err := o.page(cmd, trace, args)
+			p, err := o.page(cmd, trace, args)
 			if err != nil {
 				return err
 			}
 			switch o.output {
 			case api.StandardInput:
-				return page.Write(cmd.OutOrStdout())
+				return page.Write(cmd.OutOrStdout(), p)
 			case "":
-				return beside(printer, args[0], page, terminal.Is(cmd.OutOrStdout()))
+				return beside(printer, args[0], p, terminal.Is(cmd.OutOrStdout()))
 			}
-			return writeWhole(o.output, o.replace, page.Write)
+			return writeWhole(o.output, o.replace, func(w io.Writer) error { return page.Write(w, p) })
 		},
 	}
 	flags := cmd.Flags()
@@ -81,9 +82,9 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 }
 
 // beside writes a page beside its input, in place of one from before.
-func beside(ui console.Printer, input string, page *report.Page, browse bool) error {
+func beside(ui console.Printer, input string, p *report.Page, browse bool) error {
 	path := filepath.Clean(input) + ".report.html"
-	if err := writeWhole(path, true, page.Write); err != nil {
+	if err := writeWhole(path, true, func(w io.Writer) error { return page.Write(w, p) }); err != nil {
 		return err
 	}
 	ui.Result(written{path})
@@ -133,7 +134,7 @@ func (o *reportOptions) page(cmd *cobra.Command, trace inputs.Opener, args []str
 }
 
 // trace makes the page of a trace.
-func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input string, options report.Options) (page *report.Page, err error) {
+func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input string, options report.Options) (p *report.Page, err error) {
 	if input, err = inputs.OneTrace(ctx, input, o.traceID); err != nil {
 		return nil, err
 	}

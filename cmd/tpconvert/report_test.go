@@ -398,10 +398,10 @@ func browse(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// inBrowser runs a script in a page, with report/testdata/browser.js before it, and returns what it found.
+// inBrowser runs a script in a page, with page/testdata/browser.js before it, and returns what it found.
 func inBrowser(t *testing.T, page, script string) (found map[string]string) {
 	t.Helper()
-	library, err := os.ReadFile(filepath.Join("report", "testdata", "browser.js"))
+	library, err := os.ReadFile(filepath.Join("page", "testdata", "browser.js"))
 	if err != nil {
 		t.Fatal(err)
 	}

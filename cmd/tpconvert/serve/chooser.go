@@ -11,11 +11,12 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/page"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/internal/web"
 	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/report"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -69,13 +70,13 @@ func newChooser(ctx context.Context, o *Options, trace inputs.Opener, input stri
 
 // servePage answers with the page of all traces.
 func (c *chooser) servePage(w http.ResponseWriter, r *http.Request) {
-	page, err := c.page(r.Context())
+	p, err := c.page(r.Context())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.Write(w)
+	_ = page.Write(w, p)
 }
 
 // serveTrace leads the browser to the UI of a trace.
@@ -117,12 +118,12 @@ func (c *chooser) page(ctx context.Context) (*report.Page, error) {
 		}
 	}
 	lost := func(m *export.Manifest) int64 { return api.LossesOf(m).Lost }
-	page := report.Traces(c.input, openPath, manifests, computed, lost, terminal.Printable)
+	p := report.Traces(c.input, openPath, manifests, computed, lost, terminal.Printable)
 	if missing > 0 {
-		page.Summary += fmt.Sprintf("; the metrics of %d are not yet computed, reload the page for them", missing)
+		p.Summary += fmt.Sprintf("; the metrics of %d are not yet computed, reload the page for them", missing)
 	}
-	page.Alarm = terminal.Printable(alarm)
-	return page, nil
+	p.Alarm = terminal.Printable(alarm)
+	return p, nil
 }
 
 // patience is how long a page waits for metrics.

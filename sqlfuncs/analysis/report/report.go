@@ -1,4 +1,4 @@
-// Package report shows a trace, or the differences between traces, as one page that needs neither a server nor a network.
+// Package report makes reports of traces, of the differences between traces, and of the traces of a dataset: what a page shows.
 package report
 
 import (
@@ -38,8 +38,9 @@ type Page struct {
 	// Sentences say what matters.
 	Sentences []Sentence
 	Sections  []Section
-	data      data
-	packed    []byte // data, as compressed JSON
+	// Drawn is what the script of the page draws, as compressed JSON, or nil.
+	Drawn []byte
+	data  data
 }
 
 // Section is the figures about one thing.
@@ -65,23 +66,17 @@ type Table struct {
 	Total   int
 }
 
+// Left is the number of rows that are not shown.
+func (t *Table) Left() int { return t.Total - len(t.Rows) }
+
 // Column is a column of a table.
 type Column struct {
 	Name   string
 	Number bool
 }
 
-// Class is how the page shows the head of the column. A long one has several lines.
-func (c Column) Class() string {
-	var all []string
-	if c.Number {
-		all = append(all, "number")
-	}
-	if len(c.Name) > 24 {
-		all = append(all, "long")
-	}
-	return strings.Join(all, " ")
-}
+// Long reports whether the name has several lines.
+func (c Column) Long() bool { return len(c.Name) > 24 }
 
 // Row is a row of a table. Where it has a time, the overview can show it.
 type Row struct {
@@ -183,7 +178,7 @@ func Make(ctx context.Context, s *session.Session, o Options) (*Page, error) {
 		return nil, fmt.Errorf("at a glance: %w", err)
 	}
 	m.page.link()
-	m.page.packed, err = m.encode()
+	m.page.Drawn, err = m.encode()
 	return m.page, err
 }
 

@@ -1,9 +1,10 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
-	"io"
 	"math"
 	"slices"
 
@@ -74,9 +75,11 @@ func (m *maker) encode() ([]byte, error) {
 			}
 		}
 		charts = min(charts, 16) / 2
-		packed, err := pack(func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
-		if err != nil || len(packed) <= maxData || nodes < 100 {
-			return packed, err
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		err := cmp.Or(json.NewEncoder(w).Encode(d), w.Close())
+		if err != nil || packed.Len() <= maxData || nodes < 100 {
+			return packed.Bytes(), err
 		}
 	}
 }

@@ -53,7 +53,7 @@ func Job(ctx context.Context, ranks []Rank, open func(context.Context, Rank) (*s
 		return nil, fmt.Errorf("at a glance: %w", err)
 	}
 	j.page.link()
-	j.page.packed, err = j.encode()
+	j.page.Drawn, err = j.encode()
 	return j.page, err
 }
 

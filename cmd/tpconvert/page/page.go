@@ -1,4 +1,5 @@
-package report
+// Package page writes reports as HTML pages that need neither a server nor a network.
+package page
 
 import (
 	"bytes"
@@ -11,6 +12,8 @@ import (
 	"io"
 	"strconv"
 	"sync"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/report"
 )
 
 var (
@@ -25,7 +28,9 @@ var (
 	//go:embed echarts/echarts.min.js
 	echarts string
 
-	page = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) })
+	page = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageHTML))
+	})
 )
 
 // hash lets the browser run or apply a text, and nothing else.
@@ -34,37 +39,38 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes the page, which loads nothing and runs nothing but its own scripts, and the library that these unpack.
-func (p *Page) Write(w io.Writer) error {
+// library is what draws the pictures, compressed. The page unpacks it.
+var library = sync.OnceValues(func() ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := io.WriteString(w, echarts)
+	err = cmp.Or(err, w.Close())
+	return packed.Bytes(), err
+})
+
+// Write writes a page, which loads nothing and runs nothing but its own scripts, and the library that these unpack.
+func Write(w io.Writer, p *report.Page) error {
 	scripts, allowed := []template.JS{template.JS(pageJS)}, []string{pageJS}
-	var data, library template.JS
-	if p.packed != nil {
-		packed, err := pack(func(w io.Writer) error { _, err := io.WriteString(w, echarts); return err })
+	var data, drawing template.JS
+	if p.Drawn != nil {
+		packed, err := library()
 		if err != nil {
 			return err
 		}
 		scripts, allowed = append(scripts, template.JS(picturesJS)), append(allowed, picturesJS, echarts)
-		data, library = quoted(p.packed), quoted(packed)
+		data, drawing = quoted(p.Drawn), quoted(packed)
 	}
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src"
 	for _, script := range allowed {
 		policy += " " + hash(script)
 	}
 	return page().Execute(w, struct {
-		*Page
+		*report.Page
 		Policy        string
 		Style         template.CSS
 		Data, Library template.JS
 		Scripts       []template.JS
-	}{p, policy, template.CSS(pageCSS), data, library, scripts})
-}
-
-// pack compresses what is written.
-func pack(write func(io.Writer) error) ([]byte, error) {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	err := cmp.Or(write(w), w.Close())
-	return packed.Bytes(), err
+	}{p, policy, template.CSS(pageCSS), data, drawing, scripts})
 }
 
 // quoted is bytes as a JSON text in base64.
@@ -72,12 +78,5 @@ func quoted(data []byte) template.JS {
 	return template.JS(`"` + base64.StdEncoding.EncodeToString(data) + `"`)
 }
 
-// Left says which rows are not shown.
-func (t *Table) Left() int { return t.Total - len(t.Rows) }
-
-// Width is the width of a bar in percent.
-func (c Cell) Width() string { return strconv.FormatFloat(c.Share, 'f', 2, 64) }
-
-// X and Width are the place of a part in percent.
-func (p Part) X() string     { return strconv.FormatFloat(p.From, 'f', 2, 64) }
-func (p Part) Width() string { return strconv.FormatFloat(p.Share, 'f', 2, 64) }
+// percent shows a place or a width.
+func percent(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

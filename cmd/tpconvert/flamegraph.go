@@ -22,12 +22,13 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/internal/terminal"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/pprof"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // flamegraphOptions are the flags of the flamegraph command.
 type flamegraphOptions struct {
-	selection flamegraph.Selection
+	selection pprof.Selection
 	base      string // input to compare with
 	http      string // address of the web interface
 	top, text bool
@@ -132,7 +133,7 @@ func (f *flamegraphCommand) run(ctx context.Context, input string) error {
 			return err
 		}
 		f.shown += ", less " + base.Comments[0]
-		if p, err = flamegraph.Compare(p, base); err != nil {
+		if p, err = pprof.Compare(p, base); err != nil {
 			return err
 		}
 	}
@@ -186,8 +187,8 @@ func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Pr
 	selection := f.options.selection
 	selection.OneMetric = f.oneMetric()
 	warn := func(msg string) { f.ui.Message(slog.LevelWarn, input, msg) }
-	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: s.Conn, Catalog: s.Catalog, Warn: warn}, selection)
-	if wrong := new(flamegraph.SelectionError); errors.As(err, wrong) {
+	p, err := pprof.Read(ctx, pprof.Input{Name: input, Conn: s.Conn, Catalog: s.Catalog, Warn: warn}, selection)
+	if wrong := new(pprof.SelectionError); errors.As(err, wrong) {
 		return nil, console.Usage(err)
 	}
 	return p, err
@@ -196,7 +197,7 @@ func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Pr
 // writer returns the function that writes a profile to the file of --output.
 func (f *flamegraphCommand) writer() (func(context.Context, *profile.Profile) error, error) {
 	path := f.options.output
-	write := flamegraph.WriteFolded
+	write := pprof.WriteFolded
 	switch {
 	case strings.HasSuffix(path, ".pb.gz"):
 		write = func(w io.Writer, p *profile.Profile) error { return p.Write(w) }
@@ -272,7 +273,7 @@ func (r topText) Text(w io.Writer) { fmt.Fprint(w, terminal.Printable(r.Report))
 // serve shows a profile in the web interface until the context ends.
 func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error {
 	server := flamegraph.Server{Title: f.shown, Address: f.options.http, Browse: f.browse, Source: f.options.source, Log: f.log, Started: func(url string) {
-		f.ui.Result(serving{url, f.shown, flamegraph.Metrics(p)})
+		f.ui.Result(serving{url, f.shown, pprof.Metrics(p)})
 	}}
 	return server.Serve(ctx, p)
 }

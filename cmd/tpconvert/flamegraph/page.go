@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/pprof"
 )
 
 var (
@@ -64,7 +66,7 @@ func metricOf(p *profile.Profile, index string) string {
 	if err != nil {
 		return index
 	}
-	return metricName(p.SampleType[shown])
+	return pprof.MetricName(p.SampleType[shown])
 }
 
 // wholeNames drops the texts of a box that are the rest of a name cut in a bracket or path, such as "..)" of "f(...)" and

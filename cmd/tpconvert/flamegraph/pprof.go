@@ -19,11 +19,12 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/internal/web"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/pprof"
 )
 
 // Top returns the functions of a profile as text, the heaviest first.
 func Top(p *profile.Profile, log Log) (string, error) {
-	nameUnknown(p)
+	pprof.NameUnknown(p)
 	for _, f := range p.Function { // a line is a function
 		f.Name = strings.ReplaceAll(f.Name, "\n", `\n`)
 	}
@@ -36,7 +37,7 @@ func Top(p *profile.Profile, log Log) (string, error) {
 
 // Serve serves a profile until the context ends.
 func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
-	nameUnknown(p)
+	pprof.NameUnknown(p)
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
 		return err

@@ -1,3 +1,4 @@
+// Package flamegraph shows profiles as pprof does: as text, and in its web interface.
 package flamegraph
 
 import "log/slog"

@@ -1,4 +1,4 @@
-package flamegraph
+package pprof
 
 import "iter"
 

@@ -1,4 +1,4 @@
-package flamegraph
+package pprof
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package flamegraph
+package pprof
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ func WriteFolded(w io.Writer, p *profile.Profile) error {
 	if err := p.RemoveUninteresting(); err != nil { // as Top does
 		return err
 	}
-	nameUnknown(p)
+	NameUnknown(p)
 	sums := map[string]int64{}
 	for _, s := range p.Sample {
 		var stack []string
@@ -62,8 +62,8 @@ func fileLabel(file string) string {
 	return unknownFunction
 }
 
-// nameUnknown names code with only an address after its file, as perf does.
-func nameUnknown(p *profile.Profile) {
+// NameUnknown names code with only an address after its file, as perf does.
+func NameUnknown(p *profile.Profile) {
 	named := map[string]*profile.Function{}
 	for _, l := range p.Location {
 		if len(l.Line) > 0 {

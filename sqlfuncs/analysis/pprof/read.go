@@ -1,7 +1,6 @@
-// Package flamegraph shows where time or memory goes in a dataset. Read makes a profile of a dataset, and Compare
-// returns the difference of two. Server, Top and WriteFolded show a profile; pprof's own package writes it for other
-// pprof tools.
-package flamegraph
+// Package pprof reads where time or memory goes in a dataset, as a profile for pprof. Compare returns the difference of two
+// profiles, and WriteFolded writes one as folded stacks. It asks DuckDB.
+package pprof
 
 import (
 	"context"

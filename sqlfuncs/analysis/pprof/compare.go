@@ -1,4 +1,4 @@
-package flamegraph
+package pprof
 
 import (
 	"fmt"
@@ -47,9 +47,10 @@ func toThousandths(p *profile.Profile, metric *profile.ValueType) {
 func Metrics(p *profile.Profile) string {
 	var names []string
 	for _, t := range p.SampleType {
-		names = append(names, metricName(t))
+		names = append(names, MetricName(t))
 	}
 	return strings.Join(names, ", ")
 }
 
-func metricName(t *profile.ValueType) string { return fmt.Sprintf("%s (%s)", t.Type, t.Unit) }
+// MetricName is the name of a metric with its unit, for messages.
+func MetricName(t *profile.ValueType) string { return fmt.Sprintf("%s (%s)", t.Type, t.Unit) }

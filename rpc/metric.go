@@ -4,19 +4,8 @@ import (
 	"context"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
-
-// Metrics computes Trace Processor's metrics of version 1.
-type Metrics interface {
-	perfettosql.Metrics
-	// Compute returns Perfetto's TraceMetrics, encoded.
-	Compute(ctx context.Context, s *session.Session, names []string) ([]byte, error)
-	// Text and JSON return encoded TraceMetrics as text and as JSON.
-	Text(encoded []byte) ([]byte, error)
-	JSON(encoded []byte) ([]byte, error)
-}
 
 // metric answers ComputeMetricArgs with a ComputeMetricResult.
 func (w *workspace) metric(ctx context.Context, args []byte) message {
@@ -25,7 +14,7 @@ func (w *workspace) metric(ctx context.Context, args []byte) message {
 	})
 }
 
-func computeMetric(ctx context.Context, metrics Metrics, s *session.Session, args []byte, to *message) error {
+func computeMetric(ctx context.Context, metrics session.Metrics, s *session.Session, args []byte, to *message) error {
 	if metrics == nil {
 		return errNoMetrics
 	}

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tpconvert/tpconvert/internal/perfetto"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -39,7 +40,7 @@ type Options struct {
 	Host     string   // name or address of this machine that requests may use, besides localhost
 	UI       fs.FS    // the files of Perfetto's UI, nil if there are none
 	Packages *Packages
-	Metrics  Metrics // of version 1, nil if there are none
+	Metrics  session.Metrics // of version 1, nil if there are none
 	// Read reads the trace in a file.
 	Read    func(ctx context.Context, trace string) (*table.Kept, error)
 	Without []string      // tables left without rows in traces that clients send
@@ -160,7 +161,7 @@ func (s *Server) status() message {
 	m.text(pb.StatusResult_LoadedTraceName, *s.name.Load())
 	m.text(pb.StatusResult_HumanReadableVersion, fmt.Sprintf("%s (tpconvert %s)", tpVersion, s.options.Version))
 	m.integer(pb.StatusResult_APIVersion, apiVersion)
-	m.text(pb.StatusResult_VersionCode, Release)
+	m.text(pb.StatusResult_VersionCode, perfetto.Release)
 	return m
 }
 

@@ -5,10 +5,9 @@ import (
 	"net/http"
 	"path"
 	"strings"
-)
 
-// Release is the release of Perfetto whose calls the server answers. Its UI is in a folder of this name.
-const Release = "v58.2-add693d8b"
+	"github.com/tpconvert/tpconvert/internal/perfetto"
+)
 
 // uiPolicy lets the UI reach nothing but this machine. The policy that the UI sets itself also allows HTTPS to anywhere, and on a
 // local server it counts visits at Google.
@@ -24,7 +23,7 @@ const start = `<!DOCTYPE html>
 let flags = {};
 try { flags = JSON.parse(localStorage.perfettoFeatureFlags); } catch {}
 localStorage.perfettoFeatureFlags = JSON.stringify({...flags, cspAllowAnyWebsocketPort: "OVERRIDE_TRUE"});
-location.replace("/` + Release + `/?rpc_port=" + location.port);
+location.replace("/` + perfetto.Release + `/?rpc_port=" + location.port);
 </script>
 `
 
@@ -36,7 +35,7 @@ var uiTypes = map[string]string{
 
 // serveUI answers a request for the UI, and reports whether it was one.
 func (s *Server) serveUI(w http.ResponseWriter, r *http.Request) bool {
-	name, below := strings.CutPrefix(r.URL.Path, "/"+Release+"/")
+	name, below := strings.CutPrefix(r.URL.Path, "/"+perfetto.Release+"/")
 	page := r.URL.Path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html")
 	if s.options.UI == nil || !below && !page || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

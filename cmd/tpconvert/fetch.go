@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
+	"github.com/tpconvert/tpconvert/internal/fetch"
 	"github.com/tpconvert/tpconvert/internal/human"
+	"github.com/tpconvert/tpconvert/internal/perfetto"
 	"github.com/tpconvert/tpconvert/internal/terminal"
-	"github.com/tpconvert/tpconvert/rpc"
 )
 
 func newUICommand(ui *console.UI) *cobra.Command {
@@ -34,7 +34,7 @@ a source you trust; its SHA-256 is shown.
 On a machine without a network, --from takes a copy of that folder, or an archive
 of it.`,
 		Example: `  tpconvert ui fetch ` + fetch.Version + `
-  tpconvert ui fetch --from ` + rpc.Release + `.tar.gz ` + fetch.Version,
+  tpconvert ui fetch --from ` + perfetto.Release + `.tar.gz ` + fetch.Version,
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
+	"github.com/tpconvert/tpconvert/internal/fetch"
 )
 
 // TestStdlibFetch checks that queries use what was fetched, and that the commands fetch Perfetto's files alone.

@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
-	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
 // visit returns the answer to a browser's request.
@@ -54,9 +54,9 @@ func TestServeUI(t *testing.T) {
 	}
 	defer root.Close()
 	url := serveWith(t, serve.Options{UI: root.FS()}, filepath.Join(dir, "out"))
-	ui := url + "/" + rpc.Release + "/"
+	ui := url + "/" + perfetto.Release + "/"
 	for address, want := range map[string]struct{ kind, body string }{
-		url + "/":                    {"text/html; charset=utf-8", rpc.Release + `/?rpc_port="`},
+		url + "/":                    {"text/html; charset=utf-8", perfetto.Release + `/?rpc_port="`},
 		ui:                           {"text/html; charset=utf-8", "<title>UI</title>"},
 		ui + "frontend_bundle.js":    {"text/javascript; charset=utf-8", "1"},
 		ui + "a.wasm":                {"application/wasm", "\x00asm"},

@@ -17,6 +17,12 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
+// Version is the version of Perfetto that this describes, and Release the name of its UI, whose files are in a folder of this name.
+const (
+	Version = "v58.2"
+	Release = Version + "-add693d8b"
+)
+
 //go:embed descriptors.binpb.zst
 var compressed []byte
 

@@ -33,6 +33,16 @@ type Options struct {
 	NoComments bool                // leave out comments on tables and macros, because nobody reads them
 }
 
+// Metrics computes Trace Processor's metrics of version 1.
+type Metrics interface {
+	perfettosql.Metrics
+	// Compute returns Perfetto's TraceMetrics, encoded.
+	Compute(ctx context.Context, s *Session, names []string) ([]byte, error)
+	// Text and JSON return encoded TraceMetrics as text and as JSON.
+	Text(encoded []byte) ([]byte, error)
+	JSON(encoded []byte) ([]byte, error)
+}
+
 // DefaultMemory is the limit of a session of PerfettoSQL, in bytes.
 const DefaultMemory = 4 << 30
 

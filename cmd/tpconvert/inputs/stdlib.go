@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
-	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/internal/fetch"
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metricsv1"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // SessionMemoryHelp describes --session-memory.
@@ -57,7 +57,7 @@ func (c checkout) Open(path string) (fs.File, error) {
 }
 
 // Metrics returns the metrics in the folder of --stdlib, or of "stdlib fetch", or nil if it has none.
-func Metrics(flag string) (rpc.Metrics, error) {
+func Metrics(flag string) (session.Metrics, error) {
 	folder := Stdlib(flag)
 	if folder == "" {
 		return nil, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/terminal"
-	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -78,7 +77,7 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	if err := inputs.CheckFormat(q.options.Format, q.out); err != nil {
 		return err
 	}
-	var metrics rpc.Metrics
+	var metrics session.Metrics
 	if q.options.perfetto {
 		if metrics, err = inputs.Metrics(q.options.Stdlib); err != nil {
 			return err

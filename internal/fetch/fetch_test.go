@@ -18,7 +18,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
 // uiRelease returns the files of a release of the UI, and makes its page the one that is known.
@@ -53,7 +53,7 @@ func uiArchives(t *testing.T, dir string, files map[string]string) {
 	compressed := gzip.NewWriter(&tarred)
 	tape, packed := tar.NewWriter(compressed), zip.NewWriter(&zipped)
 	for name, content := range files {
-		err := tape.WriteHeader(&tar.Header{Name: "./dist/" + rpc.Release + "/" + name, Typeflag: tar.TypeReg, Size: int64(len(content))})
+		err := tape.WriteHeader(&tar.Header{Name: "./dist/" + perfetto.Release + "/" + name, Typeflag: tar.TypeReg, Size: int64(len(content))})
 		if err == nil {
 			_, err = io.WriteString(tape, content)
 		}
@@ -88,7 +88,7 @@ func TestUIFetch(t *testing.T) {
 	files := uiRelease(t)
 	files["../outside"] = "an archive may have it"
 	good := files["manifest.json"]
-	site := httptest.NewServer(http.StripPrefix("/"+rpc.Release+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	site := httptest.NewServer(http.StripPrefix("/"+perfetto.Release+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if content, ok := files[r.URL.Path]; ok {
 			_, _ = io.WriteString(w, content)
 		} else {
@@ -98,7 +98,7 @@ func TestUIFetch(t *testing.T) {
 	defer site.Close()
 	known := UI.Address
 	defer func() { UI.Address = known }()
-	UI.Address = site.URL + "/" + rpc.Release
+	UI.Address = site.URL + "/" + perfetto.Release
 	cache, dir := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 

@@ -17,11 +17,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
 // uiAddress is where Perfetto publishes its UI, each release in a folder of its own.
-const uiAddress = "https://ui.perfetto.dev/" + rpc.Release
+const uiAddress = "https://ui.perfetto.dev/" + perfetto.Release
 
 // uiManifest is the file of a release that lists the others.
 const uiManifest = "manifest.json"
@@ -168,7 +168,7 @@ func below(all fs.FS) (opener, error) {
 
 // releaseIn returns the folder of a release with the shortest path: all, its folder in all, or either in the top folder of an archive.
 func releaseIn(glob func(pattern string) []string) (string, error) {
-	for _, pattern := range []string{uiManifest, rpc.Release + "/" + uiManifest, "*/" + uiManifest, "*/" + rpc.Release + "/" + uiManifest} {
+	for _, pattern := range []string{uiManifest, perfetto.Release + "/" + uiManifest, "*/" + uiManifest, "*/" + perfetto.Release + "/" + uiManifest} {
 		if found := glob(pattern); len(found) == 1 {
 			return path.Dir(found[0]), nil
 		}

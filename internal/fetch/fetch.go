@@ -13,10 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
 // Version is the version of Perfetto whose files can be fetched.
-const Version = "v58.2"
+const Version = perfetto.Version
 
 // Kind is what can be fetched, into a folder of its own.
 type Kind struct {

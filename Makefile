@@ -113,9 +113,10 @@ unit: ## tests, also of the build without a C compiler
 unit-all:
 	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) ./...
 
-# The commands that ask by PerfettoSQL alone do the same with and without DuckDB.
+# The commands that ask by PerfettoSQL alone do the same with and without DuckDB, and SQLite the same in C and in Go.
 unit-pure:
-	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert
+	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert ./sqlfuncs/dataframe ./sqlfuncs/sqlite
+	CGO_ENABLED=0 $(GO) test -vet=off -run '^Test(Dialect|Lookups|Refused|TextLookups)$$' $(TESTFLAGS) ./sqlfuncs/perfettosql
 
 coverage: ## how much of ingest/proto the tests of whole traces run
 	@mkdir -p bin

@@ -162,7 +162,39 @@ func TestFrameIsATable(t *testing.T) {
 	}
 }
 
-// TestStable checks that rows of equal keys keep their order in both ways of sorting.
+// TestFilters asks for the rows that compare with each operand, one after the other by one plan, which SQLite's C code carries out by
+// itself as far as it can. In the build without it, Go does all.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	db := twins(t, rand.New(rand.NewPCG(7, 8)), 300)
+	err := db.Exec(`CREATE TABLE operand(v); INSERT INTO operand VALUES (0), (3), (-2), (7.0), (2.5), (-0.25), (299), (1000), (NULL), ('ab'), (''), ('10'), ('é'),
+		(9223372036854775807), (-9223372036854775808), (9223372036854775807.0), (1e19), (-1e19), ('a' || char(0)), (5), (5)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []string{"", "b.id >= a.v", "b.n <> 3", "b.maybe IS NULL", "b.text IS NOT NULL", "b.name = 'ab'", "b.name <> a.v", "b.n = a.v", "b.n <= a.v", "b.ts < 200 AND b.big > 0",
+		"b.maybe IN (1, 2.0, 3.5, 'a', NULL, 1e19)", "b.text IN ('', 'ab', 10)", "b.x >= a.v"}
+	for _, column := range []string{"id", "ts", "n", "big", "x", "name", "maybe", "text"} {
+		for _, op := range []string{"=", "<", "<=", ">", ">=", "<>"} {
+			for _, and := range tests {
+				where := " WHERE b." + column + " " + op + " a.v"
+				if and != "" {
+					where += " AND " + and
+				}
+				for _, sql := range []string{
+					"SELECT a.rowid, b.id FROM operand AS a CROSS JOIN @ AS b" + where + " ORDER BY 1, 2",
+					"SELECT a.rowid, (SELECT b.id FROM @ AS b" + where + " LIMIT 1) IS NULL, (SELECT count(*) FROM (SELECT 1 FROM @ AS b" + where + " LIMIT 3)) FROM operand AS a ORDER BY 1",
+				} {
+					got, want := rowsOf(t, db, strings.ReplaceAll(sql, "@", "f")), rowsOf(t, db, strings.ReplaceAll(sql, "@", "t"))
+					if !slices.Equal(got, want) {
+						t.Errorf("%s gives %d rows %.200q, not %d %.200q", sql, len(got), got, len(want), want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // A join looks up many values by one plan.
 func TestJoins(t *testing.T) {
 	db := twins(t, rand.New(rand.NewPCG(5, 6)), 400)
@@ -181,6 +213,7 @@ func TestJoins(t *testing.T) {
 	}
 }
 
+// TestStable checks that rows of equal keys keep their order in both ways of sorting.
 func TestStable(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

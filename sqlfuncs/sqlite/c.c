@@ -8,39 +8,17 @@
 
 #include "_cgo_export.h"
 
+// Operators of tests.
 enum {
-	OK = 0, ERROR = 1, NOMEM = 7, ROW = 100, DONE = 101,
-	INTEGER = 1, REAL, TEXT, BLOB, NULL_,
-	CONFIG_MALLOC = 4, CONFIG_GETMALLOC, CONFIG_MEMSTATUS = 9,
-	DBCONFIG_FP_DIGITS = 1023,
-	OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000,
-	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_GE = 32, OP_NE = 68, OP_ISNOTNULL = 70, OP_ISNULL = 71, OP_IN = 255,
-	UTF8 = 1, UTF8_ZT = 16, DETERMINISTIC = 0x800, INNOCUOUS = 0x200000,
-};
-
-#define TRANSIENT ((void (*)(void *))-1)
-
-struct sqlite3_module {
-	int version;
-	int (*create)(sqlite3 *, void *, int, const char *const *, sqlite3_vtab **, char **);
-	int (*connect)(sqlite3 *, void *, int, const char *const *, sqlite3_vtab **, char **);
-	int (*best_index)(sqlite3_vtab *, sqlite3_index_info *);
-	int (*disconnect)(sqlite3_vtab *);
-	int (*destroy)(sqlite3_vtab *);
-	int (*open)(sqlite3_vtab *, sqlite3_vtab_cursor **);
-	int (*close)(sqlite3_vtab_cursor *);
-	int (*filter)(sqlite3_vtab_cursor *, int, const char *, int, sqlite3_value **);
-	int (*next)(sqlite3_vtab_cursor *);
-	int (*eof)(sqlite3_vtab_cursor *);
-	int (*column)(sqlite3_vtab_cursor *, sqlite3_context *, int);
-	int (*rowid)(sqlite3_vtab_cursor *, int64_t *);
-	int (*update)(sqlite3_vtab *, int, sqlite3_value **, int64_t *);
-	int (*begin)(sqlite3_vtab *);
-	int (*sync)(sqlite3_vtab *);
-	int (*commit)(sqlite3_vtab *);
-	int (*rollback)(sqlite3_vtab *);
-	int (*find_function)(sqlite3_vtab *, int, const char *, callback *, void **);
-	int (*rename)(sqlite3_vtab *, const char *);
+	OP_EQ = SQLITE_INDEX_CONSTRAINT_EQ,
+	OP_GT = SQLITE_INDEX_CONSTRAINT_GT,
+	OP_LE = SQLITE_INDEX_CONSTRAINT_LE,
+	OP_LT = SQLITE_INDEX_CONSTRAINT_LT,
+	OP_GE = SQLITE_INDEX_CONSTRAINT_GE,
+	OP_NE = SQLITE_INDEX_CONSTRAINT_NE,
+	OP_ISNOTNULL = SQLITE_INDEX_CONSTRAINT_ISNOTNULL,
+	OP_ISNULL = SQLITE_INDEX_CONSTRAINT_ISNULL,
+	OP_IN = 255, // In in Go
 };
 
 // Memory. SQLite's allocator gets nothing but a size, so the account of a call is one of the thread.
@@ -113,7 +91,7 @@ static void *memory_realloc(void *p, int n) {
 
 static int memory_size(void *p) { return p ? ((header *)p - 1)->n : 0; }
 static int memory_roundup(int n) { return (n + 7) & ~7; }
-static int memory_init(void *p) { return OK; }
+static int memory_init(void *p) { return SQLITE_OK; }
 static void memory_shutdown(void *p) {}
 
 // What statements free is kept for others, up to KEPT_BYTES: new memory of the system has to be cleared first.
@@ -129,19 +107,10 @@ static void keep_memory(void) {
 
 int tp_configure(void) {
 	keep_memory();
-	static const struct {
-		void *(*malloc)(int);
-		void (*free)(void *);
-		void *(*realloc)(void *, int);
-		int (*size)(void *);
-		int (*roundup)(int);
-		int (*init)(void *);
-		void (*shutdown)(void *);
-		void *data;
-	} methods = {memory_malloc, memory_free, memory_realloc, memory_size, memory_roundup, memory_init, memory_shutdown};
-	int rc = sqlite3_config(CONFIG_MALLOC, &methods);
-	if (rc == OK) rc = sqlite3_config(CONFIG_MEMSTATUS, 0);
-	return rc == OK ? sqlite3_initialize() : rc;
+	static const sqlite3_mem_methods methods = {memory_malloc, memory_free, memory_realloc, memory_size, memory_roundup, memory_init, memory_shutdown, NULL};
+	int rc = sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+	if (rc == SQLITE_OK) rc = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	return rc == SQLITE_OK ? sqlite3_initialize() : rc;
 }
 
 void *tp_malloc(account *a, uint64_t n) {
@@ -161,24 +130,24 @@ static int undefine(sqlite3 *db) {
 		const char *name;
 		int args;
 	} list[] = {{"fts3_tokenizer", 1}, {"fts3_tokenizer", 2}, {"snippet", -1}, {"offsets", 1}, {"matchinfo", 1}, {"matchinfo", 2}, {"optimize", 1}};
-	int rc = OK;
-	for (size_t i = 0; i < sizeof list / sizeof *list && rc == OK; i++) {
-		rc = sqlite3_create_function_v2(db, list[i].name, list[i].args, UTF8, NULL, NULL, NULL, NULL, NULL);
+	int rc = SQLITE_OK;
+	for (size_t i = 0; i < sizeof list / sizeof *list && rc == SQLITE_OK; i++) {
+		rc = sqlite3_create_function_v2(db, list[i].name, list[i].args, SQLITE_UTF8, NULL, NULL, NULL, NULL, NULL);
 	}
 	return rc;
 }
 
 int tp_open(account *a, uint64_t handle, sqlite3 **to) {
 	ENTER(a);
-	int rc = sqlite3_open_v2(":memory:", to, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(":memory:", to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 	a->db = *to;
-	if (rc == OK) {
+	if (rc == SQLITE_OK) {
 		sqlite3_extended_result_codes(*to, 1);
 		sqlite3_drop_modules(*to, NULL);
 		rc = undefine(*to);
 	}
-	if (rc == OK) rc = sqlite3_db_config(*to, DBCONFIG_FP_DIGITS, FP_DIGITS, (int *)NULL);
-	if (rc == OK) rc = define_math(*to);
+	if (rc == SQLITE_OK) rc = sqlite3_db_config(*to, SQLITE_DBCONFIG_FP_DIGITS, FP_DIGITS, (int *)NULL);
+	if (rc == SQLITE_OK) rc = define_math(*to);
 	LEAVE();
 	return rc;
 }
@@ -220,17 +189,17 @@ int tp_prepare(account *a, sqlite3 *db, const char *text, size_t n, sqlite3_stmt
 static void pack(cell *c, sqlite3_value *v) {
 	c->value = (uintptr_t)v;
 	switch (c->type = sqlite3_value_type(v)) {
-	case INTEGER:
+	case SQLITE_INTEGER:
 		c->bits = sqlite3_value_int64(v);
 		break;
-	case REAL: {
+	case SQLITE_FLOAT: {
 		double d = sqlite3_value_double(v);
 		memcpy(&c->bits, &d, sizeof d);
 		break;
 	}
-	case TEXT:
-	case BLOB: // the call of the other type would convert the value
-		c->bits = (intptr_t)(c->type == TEXT ? sqlite3_value_text(v) : sqlite3_value_blob(v));
+	case SQLITE_TEXT:
+	case SQLITE_BLOB: // the call of the other type would convert the value
+		c->bits = (intptr_t)(c->type == SQLITE_TEXT ? sqlite3_value_text(v) : sqlite3_value_blob(v));
 		c->n = c->bits ? sqlite3_value_bytes(v) : 0;
 	}
 }
@@ -239,12 +208,12 @@ static void pack(cell *c, sqlite3_value *v) {
 static char *keep(cell *row, int n, char *p, const char *end) {
 	int64_t size = 0;
 	for (int i = 0; i < n; i++) {
-		if (row[i].type == TEXT || row[i].type == BLOB) size += row[i].n;
+		if (row[i].type == SQLITE_TEXT || row[i].type == SQLITE_BLOB) size += row[i].n;
 	}
 	if (size > end - p) return NULL;
 	for (int i = 0; i < n; i++) {
 		row[i].value = 0;
-		if (row[i].type == TEXT || row[i].type == BLOB) {
+		if (row[i].type == SQLITE_TEXT || row[i].type == SQLITE_BLOB) {
 			memcpy(p, (void *)row[i].bits, row[i].n);
 			row[i].bits = (intptr_t)p;
 			p += row[i].n;
@@ -276,12 +245,12 @@ int tp_step(account *a, sqlite3_stmt *s, rows *r) {
 	ENTER(a);
 	for (;;) {
 		rc = sqlite3_step(s);
-		if (rc != ROW) break;
+		if (rc != SQLITE_ROW) break;
 		for (int i = 0; i < r->n; i++) {
 			sqlite3_value *v = sqlite3_column_value(s, i);
 			pack(&row[i], v);
-			if (r->integers && (row[i].type == TEXT || row[i].type == BLOB)) {
-				row[i].type = INTEGER;
+			if (r->integers && (row[i].type == SQLITE_TEXT || row[i].type == SQLITE_BLOB)) {
+				row[i].type = SQLITE_INTEGER;
 				row[i].bits = sqlite3_value_int64(v);
 			}
 		}
@@ -294,26 +263,26 @@ int tp_step(account *a, sqlite3_stmt *s, rows *r) {
 
 // tp_start runs a statement from its beginning, with arguments.
 int tp_start(account *a, sqlite3_stmt *s, rows *r, const int32_t *parameters, cell **args, int n) {
-	int rc = OK;
+	int rc = SQLITE_OK;
 	ENTER(a);
 	sqlite3_reset(s);
-	for (int i = 0; i < n && rc == OK; i++) {
+	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
 		if (!parameters[i]) continue;
-		if (args[i]->type == INTEGER) {
+		if (args[i]->type == SQLITE_INTEGER) {
 			rc = sqlite3_bind_int64(s, parameters[i], args[i]->bits);
 		} else {
 			rc = sqlite3_bind_value(s, parameters[i], (sqlite3_value *)args[i]->value);
 		}
 	}
 	LEAVE();
-	return rc == OK ? tp_step(a, s, r) : rc;
+	return rc == SQLITE_OK ? tp_step(a, s, r) : rc;
 }
 
 // tp_finish looks for another row, and resets the statement.
 int tp_finish(account *a, sqlite3_stmt *s) {
 	ENTER(a);
 	int rc = sqlite3_step(s);
-	if (rc == ROW || rc == DONE) sqlite3_reset(s);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE) sqlite3_reset(s);
 	LEAVE();
 	return rc;
 }
@@ -333,24 +302,24 @@ void tp_finalize(account *a, sqlite3_stmt *s) {
 static void forget(void *handle) { goForget((uintptr_t)handle); }
 
 int tp_bind(account *a, sqlite3_stmt *s, int i, int type, int64_t bits, const void *bytes, uint64_t n) {
-	int rc = ERROR;
+	int rc = SQLITE_ERROR;
 	double d;
 	ENTER(a);
 	switch (type) {
-	case INTEGER:
+	case SQLITE_INTEGER:
 		rc = sqlite3_bind_int64(s, i, bits);
 		break;
-	case REAL:
+	case SQLITE_FLOAT:
 		memcpy(&d, &bits, sizeof d);
 		rc = sqlite3_bind_double(s, i, d);
 		break;
-	case TEXT:
-		rc = sqlite3_bind_text64(s, i, n ? bytes : "", n, TRANSIENT, UTF8);
+	case SQLITE_TEXT:
+		rc = sqlite3_bind_text64(s, i, n ? bytes : "", n, SQLITE_TRANSIENT, SQLITE_UTF8);
 		break;
-	case BLOB:
-		rc = sqlite3_bind_blob64(s, i, n ? bytes : "", n, TRANSIENT);
+	case SQLITE_BLOB:
+		rc = sqlite3_bind_blob64(s, i, n ? bytes : "", n, SQLITE_TRANSIENT);
 		break;
-	case NULL_:
+	case SQLITE_NULL:
 		rc = sqlite3_bind_null(s, i);
 		break;
 	case CELL_VALUE:
@@ -370,24 +339,24 @@ static void give(sqlite3_context *ctx, const cell *c) {
 	void *p = (void *)(intptr_t)c->bits;
 	double d;
 	switch (c->type) {
-	case INTEGER:
+	case SQLITE_INTEGER:
 		sqlite3_result_int64(ctx, c->bits);
 		break;
-	case REAL:
+	case SQLITE_FLOAT:
 		memcpy(&d, &c->bits, sizeof d);
 		sqlite3_result_double(ctx, d);
 		break;
-	case TEXT:
-		sqlite3_result_text64(ctx, c->n ? p : "", c->n, TRANSIENT, UTF8);
+	case SQLITE_TEXT:
+		sqlite3_result_text64(ctx, c->n ? p : "", c->n, SQLITE_TRANSIENT, SQLITE_UTF8);
 		break;
-	case BLOB:
-		sqlite3_result_blob64(ctx, c->n ? p : "", c->n, TRANSIENT);
+	case SQLITE_BLOB:
+		sqlite3_result_blob64(ctx, c->n ? p : "", c->n, SQLITE_TRANSIENT);
 		break;
 	case CELL_STATIC:
-		sqlite3_result_text64(ctx, p, c->n, NULL, UTF8_ZT);
+		sqlite3_result_text64(ctx, p, c->n, NULL, SQLITE_UTF8_ZT);
 		break;
 	case CELL_JSON:
-		sqlite3_result_text64(ctx, c->n ? p : "", c->n, TRANSIENT, UTF8);
+		sqlite3_result_text64(ctx, c->n ? p : "", c->n, SQLITE_TRANSIENT, SQLITE_UTF8);
 		sqlite3_result_subtype(ctx, 'J');
 		break;
 	case CELL_POINTER:
@@ -416,7 +385,7 @@ static void unpack(const cell *few, cell *args) {
 }
 
 #define PACK(argc, argv) \
-	cell few[FEW], *args = packed(few, argc, argv), result = {args ? NULL_ : CELL_NOMEM}
+	cell few[FEW], *args = packed(few, argc, argv), result = {args ? SQLITE_NULL : CELL_NOMEM}
 
 static void call_scalar(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	PACK(argc, argv);
@@ -455,7 +424,7 @@ static int simple_like(const char *p, int n) {
 
 // call_glob is GLOB for what cannot take long and is asked most. Go's can be interrupted.
 static void call_glob(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
-	if (sqlite3_value_type(argv[0]) == TEXT && sqlite3_value_type(argv[1]) == TEXT) {
+	if (sqlite3_value_type(argv[0]) == SQLITE_TEXT && sqlite3_value_type(argv[1]) == SQLITE_TEXT) {
 		const char *pattern = (const char *)sqlite3_value_text(argv[0]), *text = (const char *)sqlite3_value_text(argv[1]);
 		int n = sqlite3_value_bytes(argv[1]);
 		if (simple(pattern, sqlite3_value_bytes(argv[0])) && text && n < 1024 && !memchr(text, 0, n)) {
@@ -480,9 +449,9 @@ static void call_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	for (int i = 0; i < argc; i++) {
 		cell c;
 		pack(&c, argv[i]);
-		if (c.type == INTEGER) {
+		if (c.type == SQLITE_INTEGER) {
 			for (int at = 0; at < 64; at += 8) h = (h ^ ((uint64_t)c.bits >> at & 0xff)) * prime;
-		} else if (c.type == TEXT && c.bits) {
+		} else if (c.type == SQLITE_TEXT && c.bits) {
 			h = hash_bytes(h, (void *)c.bits, c.n);
 		} else {
 			call_scalar(ctx, argc, argv);
@@ -495,13 +464,13 @@ static void call_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 // call_exp and call_ln are those of C, as in Trace Processor: Go's may differ in the last bit.
 static void call_exp(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	int type = sqlite3_value_numeric_type(argv[0]);
-	if (type == INTEGER || type == REAL) sqlite3_result_double(ctx, exp(sqlite3_value_double(argv[0])));
+	if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) sqlite3_result_double(ctx, exp(sqlite3_value_double(argv[0])));
 }
 
 static void call_ln(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	int type = sqlite3_value_numeric_type(argv[0]);
 	double x = sqlite3_value_double(argv[0]);
-	if ((type == INTEGER || type == REAL) && x > 0) sqlite3_result_double(ctx, log(x));
+	if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && x > 0) sqlite3_result_double(ctx, log(x));
 }
 
 // is_null says whether a column has no value in a row.
@@ -542,7 +511,7 @@ static void give_value(sqlite3_context *ctx, const column *c, int64_t row) {
 		break;
 	case COLUMN_TEXT: {
 		const text *t = text_at(c, row);
-		sqlite3_result_text64(ctx, t->p, t->n, NULL, UTF8_ZT);
+		sqlite3_result_text64(ctx, t->p, t->n, NULL, SQLITE_UTF8_ZT);
 		break;
 	}
 	default:
@@ -580,8 +549,8 @@ static int64_t known_row(lookup *l, uint32_t x) {
 // call_lookup asks Go for what is known about a text when it sees for the second time that it is a constant.
 static void call_lookup(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	static char seen;
-	if (sqlite3_value_type(argv[0]) == NULL_) return;
-	if (sqlite3_value_type(argv[0]) != INTEGER || sqlite3_value_type(argv[1]) != TEXT) {
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || sqlite3_value_type(argv[1]) != SQLITE_TEXT) {
 		call_scalar(ctx, argc, argv);
 		return;
 	}
@@ -602,7 +571,7 @@ static void call_lookup(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 
 // call_like is LIKE for what cannot take long. Go's can be interrupted.
 static void call_like(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
-	if (sqlite3_value_type(argv[0]) == TEXT && sqlite3_value_type(argv[1]) == TEXT) {
+	if (sqlite3_value_type(argv[0]) == SQLITE_TEXT && sqlite3_value_type(argv[1]) == SQLITE_TEXT) {
 		const char *pattern = (const char *)sqlite3_value_text(argv[0]), *of = (const char *)sqlite3_value_text(argv[1]);
 		int n = sqlite3_value_bytes(argv[1]);
 		if (simple_like(pattern, sqlite3_value_bytes(argv[0])) && of && n < 1024 && !memchr(of, 0, n)) {
@@ -646,10 +615,10 @@ static void call_step(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 
 // pass gives Go the rows of a group that it has not seen, and says whether it took them.
 static int pass(sqlite3_context *ctx, group *g) {
-	cell result = {NULL_};
+	cell result = {SQLITE_NULL};
 	if (g->n) g->handle = goStep((uintptr_t)sqlite3_user_data(ctx), g->handle, g->n, g->argc, g->rows, &result);
 	g->n = 0;
-	if (result.type == NULL_) return 1;
+	if (result.type == SQLITE_NULL) return 1;
 	give(ctx, &result);
 	return 0;
 }
@@ -692,17 +661,17 @@ static void call_gather(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	}
 	for (int i = 0; i < argc; i++) {
 		int type = sqlite3_value_type(argv[i]);
-		if (type == BLOB) {
+		if (type == SQLITE_BLOB) {
 			if (pass(ctx, g)) call_step(ctx, argc, argv);
 			return;
 		}
-		if (type == TEXT && !keep_text(ctx, g, i, argv[i])) return;
+		if (type == SQLITE_TEXT && !keep_text(ctx, g, i, argv[i])) return;
 	}
 	cell *row = g->rows + g->n * argc;
 	for (int i = 0; i < argc; i++) {
 		pack(&row[i], argv[i]);
 		row[i].value = 0;
-		if (row[i].type == TEXT) pack(&row[i], g->texts[i]);
+		if (row[i].type == SQLITE_TEXT) pack(&row[i], g->texts[i]);
 	}
 	if (++g->n == GATHERED) pass(ctx, g);
 }
@@ -719,7 +688,7 @@ static void call_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 static void call_current(sqlite3_context *ctx) {
 	group *g = group_of(ctx);
 	if (!g) return;
-	cell result = {NULL_};
+	cell result = {SQLITE_NULL};
 	g->handle = goCurrent((uintptr_t)sqlite3_user_data(ctx), g->handle, &result);
 	give(ctx, &result);
 }
@@ -727,7 +696,7 @@ static void call_current(sqlite3_context *ctx) {
 static void call_final(sqlite3_context *ctx) {
 	group *g = group_of(ctx);
 	if (!g) return;
-	cell result = {NULL_};
+	cell result = {SQLITE_NULL};
 	int complete = pass(ctx, g);
 	goFinal((uintptr_t)sqlite3_user_data(ctx), g->handle, &result);
 	for (int i = 0; g->rows && i < g->argc; i++) sqlite3_value_free(g->texts[i]);
@@ -746,20 +715,20 @@ int tp_define(account *a, sqlite3 *db, const char *name, int args, int flags, ui
 	ENTER(a);
 	switch (what) {
 	case DEFINE_NOTHING:
-		rc = sqlite3_create_function_v2(db, name, args, UTF8, NULL, NULL, NULL, NULL, NULL);
+		rc = sqlite3_create_function_v2(db, name, args, SQLITE_UTF8, NULL, NULL, NULL, NULL, NULL);
 		break;
 	case DEFINE_SCALAR:
-		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, quick(name, args), NULL, NULL, forget);
+		rc = sqlite3_create_function_v2(db, name, args, flags | SQLITE_UTF8, data, quick(name, args), NULL, NULL, forget);
 		break;
 	case DEFINE_LOOKUP:
-		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, call_lookup, NULL, NULL, forget);
+		rc = sqlite3_create_function_v2(db, name, args, flags | SQLITE_UTF8, data, call_lookup, NULL, NULL, forget);
 		break;
 	case DEFINE_AGGREGATE:
 	case DEFINE_GATHERED:
-		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, NULL, what == DEFINE_GATHERED ? call_gather : call_step, call_final, forget);
+		rc = sqlite3_create_function_v2(db, name, args, flags | SQLITE_UTF8, data, NULL, what == DEFINE_GATHERED ? call_gather : call_step, call_final, forget);
 		break;
 	default:
-		rc = sqlite3_create_window_function(db, name, args, flags | UTF8, data, call_step, call_final, call_current, call_inverse, forget);
+		rc = sqlite3_create_window_function(db, name, args, flags | SQLITE_UTF8, data, call_step, call_final, call_current, call_inverse, forget);
 	}
 	LEAVE();
 	return rc;
@@ -769,15 +738,15 @@ int tp_define(account *a, sqlite3 *db, const char *name, int args, int flags, ui
 
 static int make_table(void *data, int create, int argc, const char *const *argv, sqlite3_vtab **to, char **message) {
 	table *t = sqlite3_malloc64(sizeof *t);
-	if (!t) return NOMEM;
+	if (!t) return SQLITE_NOMEM;
 	memset(t, 0, sizeof *t);
 	int rc = goConnect((uintptr_t)data, create, argc, (char **)argv, &t->handle, message);
-	if (rc != OK) {
+	if (rc != SQLITE_OK) {
 		sqlite3_free(t);
 		return rc;
 	}
 	*to = &t->base;
-	return OK;
+	return SQLITE_OK;
 }
 
 static int x_create(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **to, char **message) {
@@ -806,7 +775,7 @@ static int x_disconnect(sqlite3_vtab *p) {
 	}
 	goForget(t->handle);
 	sqlite3_free(t);
-	return OK;
+	return SQLITE_OK;
 }
 
 static int x_destroy(sqlite3_vtab *t) {
@@ -815,25 +784,25 @@ static int x_destroy(sqlite3_vtab *t) {
 }
 
 static int x_best_index(sqlite3_vtab *t, sqlite3_index_info *info) {
-	return goBest(((table *)t)->handle, info, &t->message);
+	return goBest(((table *)t)->handle, info, &t->zErrMsg);
 }
 
 static int x_open(sqlite3_vtab *t, sqlite3_vtab_cursor **to) {
 	cursor *c = sqlite3_malloc64(sizeof *c);
-	if (!c) return NOMEM;
+	if (!c) return SQLITE_NOMEM;
 	memset(c, 0, sizeof *c);
 	*to = &c->base;
-	return OK;
+	return SQLITE_OK;
 }
 
 enum { MOST_KEPT = 8 }; // cursors of a table
 
 static int x_close(sqlite3_vtab_cursor *p) {
 	cursor *c = (cursor *)p;
-	table *t = (table *)p->table;
+	table *t = (table *)p->pVtab;
 	if (!c->plan || !c->text[0]) {
 		close_cursor(c);
-		return OK;
+		return SQLITE_OK;
 	}
 	c->kept = t->kept;
 	t->kept = c;
@@ -844,12 +813,12 @@ static int x_close(sqlite3_vtab_cursor *p) {
 			break;
 		}
 	}
-	return OK;
+	return SQLITE_OK;
 }
 
 // take_kept makes a new cursor one that was kept for a plan, and says whether there was one.
 static int take_kept(cursor *c, int number, const char *plan) {
-	for (cursor **at = &((table *)c->base.table)->kept; *at; at = &(*at)->kept) {
+	for (cursor **at = &((table *)c->base.pVtab)->kept; *at; at = &(*at)->kept) {
 		cursor *k = *at;
 		if (k->number == number && !strcmp(k->text, plan)) {
 			*at = k->kept;
@@ -863,9 +832,9 @@ static int take_kept(cursor *c, int number, const char *plan) {
 }
 
 static int open_cursor(cursor *c, int number, const char *plan) {
-	if (plan && take_kept(c, number, plan)) return OK;
-	sqlite3_vtab *t = c->base.table;
-	return goOpen(((table *)t)->handle, c, &t->message);
+	if (plan && take_kept(c, number, plan)) return SQLITE_OK;
+	sqlite3_vtab *t = c->base.pVtab;
+	return goOpen(((table *)t)->handle, c, &t->zErrMsg);
 }
 
 // value_at is a value in the order of the search.
@@ -970,7 +939,7 @@ static int read_operand(operand *to, const test *t, sqlite3_value *v) {
 		to->list = v;
 		return 1;
 	}
-	if (sqlite3_value_type(v) != (t->column.kind == COLUMN_TEXT ? TEXT : INTEGER)) return 0;
+	if (sqlite3_value_type(v) != (t->column.kind == COLUMN_TEXT ? SQLITE_TEXT : SQLITE_INTEGER)) return 0;
 	if (t->column.kind == COLUMN_TEXT) {
 		to->p = (const char *)sqlite3_value_text(v);
 		to->n = sqlite3_value_bytes(v);
@@ -983,13 +952,13 @@ static int read_operand(operand *to, const test *t, sqlite3_value *v) {
 // listed says whether the value of a row is one of a list.
 static int listed(const column *c, int64_t row, sqlite3_value *list) {
 	sqlite3_value *v;
-	for (int rc = sqlite3_vtab_in_first(list, &v); rc == OK; rc = sqlite3_vtab_in_next(list, &v)) {
+	for (int rc = sqlite3_vtab_in_first(list, &v); rc == SQLITE_OK; rc = sqlite3_vtab_in_next(list, &v)) {
 		int type = sqlite3_value_type(v);
 		if (c->kind == COLUMN_TEXT) {
-			if (type == TEXT && is_text(c, row, (const char *)sqlite3_value_text(v), sqlite3_value_bytes(v))) return 1;
-		} else if (type == INTEGER || type == REAL) {
+			if (type == SQLITE_TEXT && is_text(c, row, (const char *)sqlite3_value_text(v), sqlite3_value_bytes(v))) return 1;
+		} else if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
 			int64_t x = sqlite3_value_int64(v);
-			if (integer(c, row) == x && (type == INTEGER || (sqlite3_value_double(v) == (double)x && (double)x < 0x1p63))) return 1;
+			if (integer(c, row) == x && (type == SQLITE_INTEGER || (sqlite3_value_double(v) == (double)x && (double)x < 0x1p63))) return 1;
 		}
 	}
 	return 0;
@@ -1029,16 +998,16 @@ static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	if (c->limited) {
 		argc--;
 		most = sqlite3_value_int64(argv[argc]);
-		if (sqlite3_value_type(argv[argc]) != INTEGER || most < 0) return 0;
+		if (sqlite3_value_type(argv[argc]) != SQLITE_INTEGER || most < 0) return 0;
 	}
 	for (int i = 0; i < argc; i++) {
 		int op = i ? tests[i - 1].op : c->op;
 		if (op == OP_IN) tested = MOST_LISTED;
-		if (op != OP_ISNULL && op != OP_ISNOTNULL && op != OP_IN && sqlite3_value_type(argv[i]) == NULL_) { // nothing compares with it
+		if (op != OP_ISNULL && op != OP_ISNOTNULL && op != OP_IN && sqlite3_value_type(argv[i]) == SQLITE_NULL) { // nothing compares with it
 			c->at = c->end = c->more = 0;
 			return 1;
 		}
-		if (i ? !read_operand(&with[i], &tests[i - 1], argv[i]) : sqlite3_value_type(argv[0]) != (c->slots ? TEXT : INTEGER)) return 0;
+		if (i ? !read_operand(&with[i], &tests[i - 1], argv[i]) : sqlite3_value_type(argv[0]) != (c->slots ? SQLITE_TEXT : SQLITE_INTEGER)) return 0;
 	}
 	if (c->slots) {
 		const char *p = (const char *)sqlite3_value_text(argv[0]);
@@ -1070,16 +1039,16 @@ static int x_filter(sqlite3_vtab_cursor *p, int number, const char *plan, int ar
 	cursor *c = (cursor *)p;
 	if (!c->handle) {
 		int rc = open_cursor(c, number, plan);
-		if (rc != OK) return rc;
+		if (rc != SQLITE_OK) return rc;
 	}
 	c->row++;
-	if (plan && plan == c->plan && searched(c, argc, argv)) return OK;
+	if (plan && plan == c->plan && searched(c, argc, argv)) return SQLITE_OK;
 	cell few[FEW], *args = packed(few, argc, argv);
-	if (!args) return NOMEM;
+	if (!args) return SQLITE_NOMEM;
 	int rc = goFilter(c, number, (char *)plan, argc, args);
 	unpack(few, args);
 	c->text[0] = 0;
-	if (rc != OK) c->plan = NULL;
+	if (rc != SQLITE_OK) c->plan = NULL;
 	if (c->plan && strlen(plan) < sizeof c->text) {
 		c->number = number;
 		strcpy(c->text, plan);
@@ -1090,7 +1059,7 @@ static int x_filter(sqlite3_vtab_cursor *p, int number, const char *plan, int ar
 static int x_next(sqlite3_vtab_cursor *p) {
 	cursor *c = (cursor *)p;
 	c->row++;
-	if (++c->at < c->end || !c->more) return OK;
+	if (++c->at < c->end || !c->more) return SQLITE_OK;
 	return goNext(c);
 }
 
@@ -1101,18 +1070,18 @@ static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 	column *col = (column *)c->columns + i;
 	if (i >= c->known || col->kind == COLUMN_UNKNOWN || (col->kind == COLUMN_CELL && col->row != c->row)) {
 		int rc = goColumn(c, i);
-		if (rc != OK) return rc;
+		if (rc != SQLITE_OK) return rc;
 		col = (column *)c->columns + i;
 	}
 	if (col->kind == COLUMN_CELL) {
 		give(ctx, &col->cell);
-		return OK;
+		return SQLITE_OK;
 	}
 	give_value(ctx, col, c->list ? ((const uint32_t *)c->list)[c->at] : c->at);
-	return OK;
+	return SQLITE_OK;
 }
 
-static int x_rowid(sqlite3_vtab_cursor *c, int64_t *to) { return goRowid((cursor *)c, to); }
+static int x_rowid(sqlite3_vtab_cursor *c, sqlite3_int64 *to) { return goRowid((cursor *)c, (int64_t *)to); }
 
 static void is_true(sqlite3_context *ctx, int argc, sqlite3_value **argv) { sqlite3_result_int64(ctx, 1); }
 
@@ -1122,9 +1091,11 @@ static int x_find_function(sqlite3_vtab *t, int args, const char *name, callback
 	return op;
 }
 
-#define METHODS(create, connect) \
-	{0, create, connect, x_best_index, x_disconnect, x_destroy, x_open, x_close, x_filter, x_next, x_eof, x_column, x_rowid, \
-		NULL, NULL, NULL, NULL, NULL, x_find_function, NULL}
+#define METHODS(create, connect) { \
+	.xCreate = create, .xConnect = connect, .xBestIndex = x_best_index, .xDisconnect = x_disconnect, .xDestroy = x_destroy, \
+	.xOpen = x_open, .xClose = x_close, .xFilter = x_filter, .xNext = x_next, .xEof = x_eof, .xColumn = x_column, .xRowid = x_rowid, \
+	.xFindFunction = x_find_function \
+}
 
 static const sqlite3_module created_module = METHODS(x_create, x_reconnect), eponymous_module = METHODS(NULL, x_connect);
 
@@ -1148,13 +1119,13 @@ char *tp_message(const char *text, size_t n) {
 int tp_next_in(cell *list, cell *item, int first) {
 	sqlite3_value *of = (sqlite3_value *)list->value, *v = NULL;
 	int rc = first ? sqlite3_vtab_in_first(of, &v) : sqlite3_vtab_in_next(of, &v);
-	if (rc == OK) pack(item, v);
+	if (rc == SQLITE_OK) pack(item, v);
 	return rc;
 }
 
 int tp_constant(sqlite3_index_info *info, int i, cell *to) {
 	sqlite3_value *v = NULL;
-	if (sqlite3_vtab_rhs_value(info, i, &v) != OK || !v) return 0;
+	if (sqlite3_vtab_rhs_value(info, i, &v) != SQLITE_OK || !v) return 0;
 	pack(to, v);
 	return 1;
 }
@@ -1163,7 +1134,7 @@ int tp_constant(sqlite3_index_info *info, int i, cell *to) {
 
 static int number(sqlite3_value *v) {
 	int t = sqlite3_value_numeric_type(v);
-	return t == INTEGER || t == REAL;
+	return t == SQLITE_INTEGER || t == SQLITE_FLOAT;
 }
 
 static void call_math(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
@@ -1178,7 +1149,7 @@ static void call_math2(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 
 // call_round is call_math for functions that leave integers as they are.
 static void call_round(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
-	if (sqlite3_value_numeric_type(argv[0]) == INTEGER) {
+	if (sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER) {
 		sqlite3_result_int64(ctx, sqlite3_value_int64(argv[0]));
 	} else {
 		call_math(ctx, argc, argv);
@@ -1218,9 +1189,9 @@ static int define_math(sqlite3 *db) {
 		{"power", 2, call_math2, pow}, {"radians", 1, call_math, to_radians}, {"sin", 1, call_math, sin}, {"sinh", 1, call_math, sinh},
 		{"tan", 1, call_math, tan}, {"tanh", 1, call_math, tanh}, {"trunc", 1, call_round, trunc},
 	};
-	int rc = OK;
-	for (size_t i = 0; i < sizeof list / sizeof *list && rc == OK; i++) {
-		rc = sqlite3_create_function_v2(db, list[i].name, list[i].args, UTF8 | DETERMINISTIC | INNOCUOUS, list[i].f, list[i].call, NULL, NULL, NULL);
+	int rc = SQLITE_OK;
+	for (size_t i = 0; i < sizeof list / sizeof *list && rc == SQLITE_OK; i++) {
+		rc = sqlite3_create_function_v2(db, list[i].name, list[i].args, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, list[i].f, list[i].call, NULL, NULL, NULL);
 	}
 	return rc;
 }

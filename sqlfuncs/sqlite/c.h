@@ -1,106 +1,17 @@
-// What sqlite3.c and the code in Go share. The declarations of SQLite are those that are used here; see
-// https://sqlite.org/c3ref for what they mean.
+// What c.c and the code in Go share.
 
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct sqlite3 sqlite3;
-typedef struct sqlite3_stmt sqlite3_stmt;
-typedef struct sqlite3_value sqlite3_value;
-typedef struct sqlite3_context sqlite3_context;
-typedef struct sqlite3_index_info sqlite3_index_info;
-typedef struct sqlite3_module sqlite3_module;
-
-typedef struct sqlite3_vtab {
-	const sqlite3_module *module;
-	int references;
-	char *message;
-} sqlite3_vtab;
-
-typedef struct sqlite3_vtab_cursor {
-	sqlite3_vtab *table;
-} sqlite3_vtab_cursor;
-
 // The C code of SQLite is that of another package. While cgo looks at this one, its functions are not there yet.
 #pragma GCC visibility push(default)
-#define SQLITE __attribute__((weak))
-SQLITE int sqlite3_initialize(void);
-SQLITE int sqlite3_config(int, ...);
-SQLITE int sqlite3_db_config(sqlite3 *, int, ...);
-SQLITE int sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
-SQLITE int sqlite3_close_v2(sqlite3 *);
-SQLITE int sqlite3_extended_result_codes(sqlite3 *, int);
-SQLITE int sqlite3_drop_modules(sqlite3 *, const char **);
-SQLITE void sqlite3_interrupt(sqlite3 *);
-SQLITE int sqlite3_is_interrupted(sqlite3 *);
-SQLITE int sqlite3_limit(sqlite3 *, int, int);
-SQLITE int sqlite3_set_authorizer(sqlite3 *, int (*)(void *, int, const char *, const char *, const char *, const char *), void *);
-SQLITE void sqlite3_progress_handler(sqlite3 *, int, int (*)(void *), void *);
-SQLITE const char *sqlite3_errmsg(sqlite3 *);
-SQLITE int sqlite3_error_offset(sqlite3 *);
-SQLITE int sqlite3_strglob(const char *, const char *);
-SQLITE void *sqlite3_malloc64(uint64_t);
-SQLITE void sqlite3_free(void *);
-
-SQLITE int sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
-SQLITE int sqlite3_step(sqlite3_stmt *);
-SQLITE int sqlite3_reset(sqlite3_stmt *);
-SQLITE int sqlite3_finalize(sqlite3_stmt *);
-SQLITE int sqlite3_stmt_readonly(sqlite3_stmt *);
-SQLITE int sqlite3_column_count(sqlite3_stmt *);
-SQLITE const char *sqlite3_column_name(sqlite3_stmt *, int);
-SQLITE const char *sqlite3_column_decltype(sqlite3_stmt *, int);
-SQLITE sqlite3_value *sqlite3_column_value(sqlite3_stmt *, int);
-SQLITE int sqlite3_bind_parameter_count(sqlite3_stmt *);
-SQLITE int sqlite3_bind_parameter_index(sqlite3_stmt *, const char *);
-SQLITE const char *sqlite3_bind_parameter_name(sqlite3_stmt *, int);
-SQLITE int sqlite3_bind_null(sqlite3_stmt *, int);
-SQLITE int sqlite3_bind_int64(sqlite3_stmt *, int, int64_t);
-SQLITE int sqlite3_bind_double(sqlite3_stmt *, int, double);
-SQLITE int sqlite3_bind_text64(sqlite3_stmt *, int, const char *, uint64_t, void (*)(void *), unsigned char);
-SQLITE int sqlite3_bind_blob64(sqlite3_stmt *, int, const void *, uint64_t, void (*)(void *));
-SQLITE int sqlite3_bind_value(sqlite3_stmt *, int, const sqlite3_value *);
-SQLITE int sqlite3_bind_pointer(sqlite3_stmt *, int, void *, const char *, void (*)(void *));
-
-SQLITE int sqlite3_value_type(sqlite3_value *);
-SQLITE int sqlite3_value_numeric_type(sqlite3_value *);
-SQLITE int64_t sqlite3_value_int64(sqlite3_value *);
-SQLITE double sqlite3_value_double(sqlite3_value *);
-SQLITE const unsigned char *sqlite3_value_text(sqlite3_value *);
-SQLITE const void *sqlite3_value_blob(sqlite3_value *);
-SQLITE int sqlite3_value_bytes(sqlite3_value *);
-SQLITE void *sqlite3_value_pointer(sqlite3_value *, const char *);
-SQLITE unsigned int sqlite3_value_subtype(sqlite3_value *);
-SQLITE sqlite3_value *sqlite3_value_dup(const sqlite3_value *);
-SQLITE void sqlite3_value_free(sqlite3_value *);
-
-SQLITE void *sqlite3_user_data(sqlite3_context *);
-SQLITE void *sqlite3_get_auxdata(sqlite3_context *, int);
-SQLITE void sqlite3_set_auxdata(sqlite3_context *, int, void *, void (*)(void *));
-SQLITE int sqlite3_strlike(const char *, const char *, unsigned int);
-SQLITE void *sqlite3_aggregate_context(sqlite3_context *, int);
-SQLITE void sqlite3_result_int64(sqlite3_context *, int64_t);
-SQLITE void sqlite3_result_double(sqlite3_context *, double);
-SQLITE void sqlite3_result_text64(sqlite3_context *, const char *, uint64_t, void (*)(void *), unsigned char);
-SQLITE void sqlite3_result_blob64(sqlite3_context *, const void *, uint64_t, void (*)(void *));
-SQLITE void sqlite3_result_pointer(sqlite3_context *, void *, const char *, void (*)(void *));
-SQLITE void sqlite3_result_subtype(sqlite3_context *, unsigned int);
-SQLITE void sqlite3_result_error(sqlite3_context *, const char *, int);
-SQLITE void sqlite3_result_error_nomem(sqlite3_context *);
+#define SQLITE_API __attribute__((weak))
+#include "sqlite3.h"
+#pragma GCC visibility pop
 
 typedef void (*callback)(sqlite3_context *, int, sqlite3_value **);
-SQLITE int sqlite3_create_function_v2(sqlite3 *, const char *, int, int, void *, callback, callback, void (*)(sqlite3_context *), void (*)(void *));
-SQLITE int sqlite3_create_window_function(sqlite3 *, const char *, int, int, void *, callback, void (*)(sqlite3_context *), void (*)(sqlite3_context *), callback, void (*)(void *));
-SQLITE int sqlite3_create_module_v2(sqlite3 *, const char *, const sqlite3_module *, void *, void (*)(void *));
-SQLITE int sqlite3_declare_vtab(sqlite3 *, const char *);
-SQLITE int sqlite3_vtab_in(sqlite3_index_info *, int, int);
-SQLITE int sqlite3_vtab_in_first(sqlite3_value *, sqlite3_value **);
-SQLITE int sqlite3_vtab_in_next(sqlite3_value *, sqlite3_value **);
-SQLITE int sqlite3_vtab_rhs_value(sqlite3_index_info *, int, sqlite3_value **);
-SQLITE int sqlite3_vtab_distinct(sqlite3_index_info *);
-#pragma GCC visibility pop
 
 // Account is what a database has taken of memory: account in Go.
 typedef struct {

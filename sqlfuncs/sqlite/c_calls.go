@@ -333,6 +333,9 @@ func (d *DB) define(name string, args int, f *callable) int32 {
 // planning is SQLite's side of an Index.
 type planning struct{ p *C.sqlite3_index_info }
 
+// The sizes are equal, or this does not compile.
+var _ = [1]int{}[unsafe.Sizeof(indexInfo{})-C.sizeof_sqlite3_index_info]
+
 func (x planning) copied(text string) uintptr {
 	return uintptr(unsafe.Pointer(C.tp_message(chars(text), C.size_t(len(text)))))
 }
@@ -480,7 +483,7 @@ func readerOf(c *C.cursor) *reader {
 }
 
 // failed reports an error of a cursor.
-func (r *reader) failed(err error) C.int { return r.db.failed(&r.c.base.table.message, err) }
+func (r *reader) failed(err error) C.int { return r.db.failed(&r.c.base.pVtab.zErrMsg, err) }
 
 //export goFilter
 func goFilter(c *C.cursor, number C.int, plan *C.char, argc C.int, args *C.cell) C.int {

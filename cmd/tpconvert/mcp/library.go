@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -24,52 +26,20 @@ type library struct {
 	options *Options
 	scratch string // for the datasets of traces that were converted
 
-	converting turn
+	converting *semaphore.Weighted // one trace at a time
 
 	mu     sync.Mutex
 	traces map[[2]string]*trace // by path and id
 	recent []*trace             // open ones, the latest last
 }
 
-// turn has a token for each that may do something at once.
-type turn chan struct{}
-
-func newTurn(tokens int) turn {
-	t := make(turn, tokens)
-	for range tokens {
-		t <- struct{}{}
-	}
-	return t
-}
-
-func (t turn) take(ctx context.Context) error {
-	select {
-	case <-t:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// free takes a token if there is one now.
-func (t turn) free() bool {
-	select {
-	case <-t:
-		return true
-	default:
-		return false
-	}
-}
-
-func (t turn) give() { t <- struct{}{} }
-
 // trace is a trace or a dataset at a path.
 type trace struct {
 	path, id string // id is of a trace in a dataset of many
 
-	turn      turn   // to open the trace
-	as        string // size and time of the file that was converted
-	converted string // folder with the dataset of the file, "" if it was not converted yet
+	opening   *semaphore.Weighted // the trace is opened by one call
+	as        string              // size and time of the file that was converted
+	converted string              // folder with the dataset of the file, "" if it was not converted yet
 	session   *session.Session
 	facts     *export.Manifest
 }
@@ -92,10 +62,10 @@ func (l *library) open(ctx context.Context, path, id string) (*trace, error) {
 	}
 	isFolder := info.IsDir() && !tpconvert.IsTraceFolder(path)
 	t := l.trace(path, id)
-	if err := t.turn.take(ctx); err != nil {
+	if err := t.opening.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer t.turn.give()
+	defer t.opening.Release(1)
 	if as := fmt.Sprint(info.Size(), info.ModTime()); !isFolder && as != t.as { // it is new, or has changed
 		if err := errors.Join(l.closed(t), os.RemoveAll(t.converted)); err != nil {
 			return nil, err
@@ -171,7 +141,7 @@ func (l *library) trace(path, id string) *trace {
 	key := [2]string{path, id}
 	t := l.traces[key]
 	if t == nil {
-		t = &trace{path: path, id: id, turn: newTurn(1)}
+		t = &trace{path: path, id: id, opening: semaphore.NewWeighted(1)}
 		l.traces[key] = t
 	}
 	return t
@@ -227,10 +197,10 @@ func (l *library) load(ctx context.Context, t *trace, isFolder bool) error {
 
 // convert converts a trace. One is converted at a time, because each takes the memory of a conversion.
 func (l *library) convert(ctx context.Context, t *trace) error {
-	if err := l.converting.take(ctx); err != nil {
+	if err := l.converting.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer l.converting.give()
+	defer l.converting.Release(1)
 	folder, err := os.MkdirTemp(l.scratch, "trace-")
 	if err != nil {
 		return err
@@ -264,10 +234,10 @@ func (l *library) used(t *trace) error {
 		oldest = l.recent[0]
 	}
 	l.mu.Unlock()
-	if oldest == nil || !oldest.turn.free() {
+	if oldest == nil || !oldest.opening.TryAcquire(1) {
 		return nil
 	}
-	defer oldest.turn.give()
+	defer oldest.opening.Release(1)
 	return l.closed(oldest)
 }
 

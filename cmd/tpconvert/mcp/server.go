@@ -14,6 +14,7 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tpconvert/tpconvert/docs"
 	"github.com/tpconvert/tpconvert/export/staging"
@@ -36,7 +37,7 @@ type Options struct {
 type Server struct {
 	options Options
 	library *library
-	calls   turn // to run
+	calls   *semaphore.Weighted // that compute
 	drop    func() error
 }
 
@@ -46,8 +47,8 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, calls: newTurn(runtime.GOMAXPROCS(0)), drop: drop}
-	s.library = &library{options: &s.options, scratch: scratch, converting: newTurn(1), traces: map[[2]string]*trace{}}
+	s := &Server{options: o, calls: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))), drop: drop}
+	s.library = &library{options: &s.options, scratch: scratch, converting: semaphore.NewWeighted(1), traces: map[[2]string]*trace{}}
 	return s, nil
 }
 
@@ -116,8 +117,8 @@ func (s *Server) addResources(p *sdk.Server) {
 }
 
 // call runs what a tool does, with the trace open.
-func (s *Server) call(ctx context.Context, of traceArgs, do func(context.Context, *trace, *answer) error) (*sdk.CallToolResult, any, error) {
-	t, err := s.library.open(ctx, of.Trace, of.TraceID)
+func (s *Server) call(ctx context.Context, args traceArgs, do func(context.Context, *trace, *answer) error) (*sdk.CallToolResult, any, error) {
+	t, err := s.library.open(ctx, args.Trace, args.TraceID)
 	if err != nil {
 		return nil, nil, bounded(err)
 	}
@@ -125,12 +126,12 @@ func (s *Server) call(ctx context.Context, of traceArgs, do func(context.Context
 	return a.result(s.limited(ctx, func(ctx context.Context) error { return do(ctx, t, &a) }))
 }
 
-// limited runs a part of a call when it is its turn.
+// limited runs a part of a call once a processor is free for it.
 func (s *Server) limited(ctx context.Context, do func(context.Context) error) error {
-	if err := s.calls.take(ctx); err != nil {
+	if err := s.calls.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer s.calls.give()
+	defer s.calls.Release(1)
 	if s.options.Longest > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, s.options.Longest,

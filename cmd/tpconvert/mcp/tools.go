@@ -279,18 +279,18 @@ func (s *Server) summarize(ctx context.Context, t *trace, a *answer, in summariz
 	if len(names) == 0 {
 		names = metrics.Builtin()
 	}
-	var of metrics.Summarizer
+	var summarizer metrics.Summarizer
 	for _, name := range names {
 		spec, ok := metrics.Spec(name)
 		if !ok {
 			return fmt.Errorf("there is no spec %s, only %s", name, strings.Join(metrics.Builtin(), ", "))
 		}
-		if err := of.Add(spec); err != nil {
+		if err := summarizer.Add(spec); err != nil {
 			return err
 		}
 	}
 	return s.onTrace(t, func(on *session.Session) error {
-		summary, err := of.Summarize(ctx, on, nil, "")
+		summary, err := summarizer.Summarize(ctx, on, nil, "")
 		if err != nil {
 			return err
 		}

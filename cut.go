@@ -21,7 +21,7 @@ const perfettoTrace = "proto"
 // rows in the range are those of the whole. It reads the trace twice, and keeps its slices and states in a temporary folder
 // meanwhile. Of the options, those under "reading" apply. The result is about the whole trace; the error may be ErrIncomplete beside it.
 func CutTrace(ctx context.Context, trace string, w io.Writer, o Options) (*Result, error) {
-	if _, again := SourceOf(trace); !again {
+	if _, repeatable := SourceOf(trace); !repeatable {
 		return nil, optionError("%s: a trace to cut is read twice, so it must be a file", trace)
 	}
 	scratch, remove, err := staging.Temporary("tpconvert-cut-")

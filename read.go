@@ -70,11 +70,11 @@ type counters struct {
 }
 
 // add adds what was done for a trace.
-func (p *Progress) add(of *counters) {
-	p.Read += of.taken.Load()
-	p.Rows += of.rows.Load()
-	p.Staged += of.sorted.Staged.Load()
-	p.Delivered += of.sorted.Delivered.Load()
+func (p *Progress) add(c *counters) {
+	p.Read += c.taken.Load()
+	p.Rows += c.rows.Load()
+	p.Staged += c.sorted.Staged.Load()
+	p.Delivered += c.sorted.Delivered.Load()
 }
 
 func readFile(ctx context.Context, path string, sink table.Sink, o Options, now *counters) (*Facts, error) {

@@ -51,8 +51,8 @@ type Trace struct {
 // describe notes what the manifest of a finished trace says.
 func (t *Trace) describe(m *Manifest) {
 	t.TraceID, t.Format, t.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
-	for _, of := range m.Tables {
-		t.Tables = append(t.Tables, TableSize{of.Name, of.Rows, of.Bytes})
+	for _, table := range m.Tables {
+		t.Tables = append(t.Tables, TableSize{table.Name, table.Rows, table.Bytes})
 	}
 }
 

@@ -130,8 +130,8 @@ func (r *run) openTarget(many bool) (func(), error) {
 }
 
 // failedCopy notes that a file cannot be converted, because one with the same content could not, and returns the error.
-func (r *run) failedCopy(path string, of *job) error {
-	err := fmt.Errorf("%s has the same content as %s: %w", path, of.path, of.Err)
+func (r *run) failedCopy(path string, first *job) error {
+	err := fmt.Errorf("%s has the same content as %s: %w", path, first.path, first.Err)
 	r.options.log().Error(err.Error())
 	if err := r.dataset.Failed(tracefile.Absolute(path), err); err != nil {
 		r.options.log().Warn(err.Error())
@@ -179,8 +179,8 @@ func (r *run) progress() Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := Progress{Done: r.done, Elapsed: time.Since(r.begun)}
-	for _, of := range r.reading {
-		p.add(of)
+	for _, c := range r.reading {
+		p.add(c)
 	}
 	return p
 }
@@ -282,8 +282,8 @@ func (r *run) manifest(j *job, seen *Facts) *export.Manifest {
 func (r *run) read(ctx context.Context, path string, sink table.Sink) (*Facts, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	_, again := SourceOf(path)
-	defer r.guard.Add(again, end)()
+	_, repeatable := SourceOf(path)
+	defer r.guard.Add(repeatable, end)()
 	now := new(counters)
 	r.mu.Lock()
 	r.reading = append(r.reading, now)

@@ -400,13 +400,13 @@ func (t *tableCutter) lasting(reader *file.Reader, time, by int) ([]int64, error
 		if err != nil {
 			return nil, err
 		}
-		of, _, err := g.Int64s(by)
+		values, _, err := g.Int64s(by)
 		if err != nil {
 			return nil, err
 		}
 		for i, at := range ts {
-			if before, ok := last[of[i]]; at <= t.Start && (!ok || before.ts <= at) {
-				last[of[i]] = row{at, first + int64(i)}
+			if before, ok := last[values[i]]; at <= t.Start && (!ok || before.ts <= at) {
+				last[values[i]] = row{at, first + int64(i)}
 			}
 		}
 	}

@@ -70,12 +70,12 @@ type output struct {
 	file    *os.File
 	encoder encoder
 	rows    int64
-	last    turn
+	last    queued
 }
 
-// turn tracks a chunk in the order of its table: started is closed once it has a
+// queued is a chunk in the order of its table: started is closed once it has a
 // worker, done once it is in the file.
-type turn struct {
+type queued struct {
 	started, done chan struct{}
 }
 
@@ -97,7 +97,7 @@ func newWriter(o Options, p place, s *staging.Stage, workers chan *parquet.Scrat
 			if p.partitioned() {
 				s = s.Without(traceIDColumn)
 			}
-			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.Path, s.Name+"."+o.Format), last: turn{past, past}}
+			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.Path, s.Name+"."+o.Format), last: queued{past, past}}
 		}
 	}
 	return w
@@ -135,7 +135,7 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 		w.slots <- struct{}{}
 	}
 	w.entry.Unlock()
-	before, own := out.last, turn{make(chan struct{}), make(chan struct{})}
+	before, own := out.last, queued{make(chan struct{}), make(chan struct{})}
 	out.last = own
 	w.running.Go(func() { w.write(out, c, before, own, slots) })
 	return w.failure()
@@ -144,7 +144,7 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 // write encodes a chunk and appends it to its file. Chunks get workers in their
 // order, so a chunk that waits for its turn waits only for chunks that are being
 // encoded.
-func (w *Writer) write(out *output, c *table.Chunk, before, own turn, slots int) {
+func (w *Writer) write(out *output, c *table.Chunk, before, own queued, slots int) {
 	<-before.started
 	s := <-w.workers
 	if w.failure() == nil {

@@ -8,10 +8,10 @@ type Counters struct {
 }
 
 type waitingCounter struct {
-	row  int64
-	utid UTID
-	of   ProcessCounter
-	dims [2]StringID
+	row     int64
+	utid    UTID
+	counter ProcessCounter
+	dims    [2]StringID
 }
 
 // ProcessCounter is a counter of a process whose values come with one of its threads.
@@ -51,7 +51,7 @@ func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTI
 // to two dimensions besides the process.
 func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
 	row := int64(c.Push(ts, value, 0))
-	w := waitingCounter{row: row, utid: utid, of: of}
+	w := waitingCounter{row: row, utid: utid, counter: of}
 	copy(w.dims[:], dims)
 	if upid := c.context.Machine.ProcessOf(utid); upid != None {
 		c.resolve(w, upid)
@@ -62,9 +62,9 @@ func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, uti
 }
 
 func (c *Counters) resolve(w waitingCounter, upid UPID) {
-	b, owner := w.of.Process, IntDim(upid)
+	b, owner := w.counter.Process, IntDim(upid)
 	if upid == None {
-		b, owner = w.of.Thread, IntDim(w.utid)
+		b, owner = w.counter.Thread, IntDim(w.utid)
 	}
 	dims := [3]Dim{owner, StringDim(w.dims[0]), StringDim(w.dims[1])}
 	track := c.context.Tracks.Intern(b, nil, dims[:len(b.Dims)]...)

@@ -9,11 +9,11 @@ import (
 
 // Unread counts the items of one kind in a trace that make no rows: packets, events, records, members.
 type Unread struct {
-	noun      string
-	texts     [2]string // that follow a count of one and of more, "" for what follows from the noun
-	key       statKey
-	count, of int64
-	first     LogEntry
+	noun         string
+	texts        [2]string // that follow a count of one and of more, "" for what follows from the noun
+	key          statKey
+	count, total int64
+	first        LogEntry
 }
 
 const (
@@ -73,7 +73,7 @@ func (u *Unread) Say(one, more string) *Unread {
 }
 
 // Of sets the total number of items, read and unread.
-func (u *Unread) Of(total int64) { u.of = total }
+func (u *Unread) Of(total int64) { u.total = total }
 
 // ExplainUnread counts one part of the file under an index, and explains in stats and import_log what it is
 // and why it is not read. The log's message is "1 " followed by text.
@@ -97,8 +97,8 @@ func (f *File) storeUnread() {
 		if u.count == 1 {
 			text = cmp.Or(u.texts[0], u.noun+" is not read")
 		}
-		if u.of > 0 {
-			text += fmt.Sprintf(" (of %s)", human.Count(u.of))
+		if u.total > 0 {
+			text += fmt.Sprintf(" (of %s)", human.Count(u.total))
 		}
 		f.store.stats[u.key] += u.count
 		f.store.statTexts[u.key] = text

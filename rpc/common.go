@@ -6,7 +6,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/scheduler"
 )
 
 // common are the requests outside of streams. As in Trace Processor, all see what one of them creates: statements that create something,
@@ -66,7 +66,7 @@ func (c *common) read(ctx context.Context, sql string, from *reader) (done bool,
 	to := newResult(from.write)
 	failed := c.among(within, from, func() error {
 		return c.server.reading(within, func(ctx context.Context, s *session.Session) error {
-			turns.From(ctx).Long = func() {
+			scheduler.From(ctx).Long = func() {
 				if err := c.lengthen(from); err != nil {
 					end(err)
 				}

@@ -106,7 +106,7 @@ func rewind(file *os.File) error {
 }
 
 // writeArrow writes the rows of a table as an Arrow IPC file. Columns of bytes are not in the frame.
-func writeArrow(ctx context.Context, to io.Writer, t *table.Schema, of *dataframe.Frame, data func(row int64) ([]byte, error)) error {
+func writeArrow(ctx context.Context, to io.Writer, t *table.Schema, frame *dataframe.Frame, data func(row int64) ([]byte, error)) error {
 	file, err := arrow.NewPlain(to, t)
 	if err != nil {
 		return err
@@ -116,12 +116,12 @@ func writeArrow(ctx context.Context, to io.Writer, t *table.Schema, of *datafram
 		if c.Type == table.TypeBytes {
 			continue
 		}
-		if readers[i], err = of.Named(c.Name); err != nil {
+		if readers[i], err = frame.Named(c.Name); err != nil {
 			return err
 		}
 	}
 	rows := table.NewBuilder(t, exportRows)
-	for row := range of.Rows {
+	for row := range frame.Rows {
 		for i, c := range t.Columns {
 			switch {
 			case c.Type == table.TypeBytes:
@@ -140,7 +140,7 @@ func writeArrow(ctx context.Context, to io.Writer, t *table.Schema, of *datafram
 				rows.Int(i, readers[i].Int(row))
 			}
 		}
-		if rows.Full() || row == of.Rows-1 {
+		if rows.Full() || row == frame.Rows-1 {
 			if err := errors.Join(ctx.Err(), file.Append(rows.Chunk())); err != nil {
 				return err
 			}

@@ -114,7 +114,7 @@ func (p *Packages) add(name string, modules map[string]string, replace bool) err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, again := p.added[folder]
+	_, known := p.added[folder]
 	for other := range p.added {
 		if other != folder && (within(folder, other) || within(other, folder)) {
 			return fmt.Errorf("package %q: there is a package %q, and the name of one may not begin with that of another", name, strings.ReplaceAll(other, "/", "."))
@@ -125,7 +125,7 @@ func (p *Packages) add(name string, modules map[string]string, replace bool) err
 	if err == nil && inside {
 		return fmt.Errorf("package %q: there is a package %q, and the name of one may not begin with that of another", name, top)
 	}
-	if (err == nil || again) && !replace {
+	if (err == nil || known) && !replace {
 		return fmt.Errorf("there is a package %q already", name)
 	}
 	added := maps.Clone(p.added)

@@ -21,7 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/scheduler"
 )
 
 // The version of Trace Processor whose calls the server answers.
@@ -55,8 +55,8 @@ type Server struct {
 	name      atomic.Pointer[string] // of the trace
 	routes    http.Handler
 	common    *common
-	turns     *turns.Turns // to compute
-	starting  lock         // to begin the session of a workspace: many that come at once leave processors to others
+	scheduler *scheduler.Scheduler // to compute
+	starting  lock                 // to begin the session of a workspace: many that come at once leave processors to others
 	bodies    budget
 	running   atomic.Int64 // how many calls compute
 	streams   atomic.Int64 // how many are connected
@@ -87,7 +87,7 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), starting: newLock(), loading: newLock(), session: s, state: loaded}
+	server := &Server{options: o, scheduler: scheduler.New(runtime.GOMAXPROCS(0)), starting: newLock(), loading: newLock(), session: s, state: loaded}
 	server.name.Store(&name)
 	server.common = newCommon(server)
 	server.routes = server.newRoutes()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/scheduler"
 )
 
 // lock lets one call at a time use what it guards. It holds a token.
@@ -144,10 +144,10 @@ func (s *Server) end(o *opened) error {
 func (s *Server) compute(ctx context.Context, do func(context.Context) error) error {
 	s.running.Add(1)
 	defer s.running.Add(-1)
-	turn := s.turns.New()
-	turn.Take(ctx.Done())
-	defer turn.Pause()
-	return do(turn.Of(ctx))
+	task := s.scheduler.New()
+	task.Take(ctx.Done())
+	defer task.Pause()
+	return do(task.Context(ctx))
 }
 
 // reading calls do, which only reads, with a session that has nothing but the trace.
@@ -239,4 +239,4 @@ func (w *workspace) restore(ctx context.Context) error {
 }
 
 // pause lets others compute until the statements of ctx go on.
-func pause(ctx context.Context) { turns.From(ctx).Wait() }
+func pause(ctx context.Context) { scheduler.From(ctx).Wait() }

@@ -15,15 +15,15 @@ func (w *workspace) summary(ctx context.Context, args []byte) message {
 }
 
 func summarize(ctx context.Context, s *session.Session, args []byte, to *message) error {
-	var of metrics.Summarizer
+	var summarizer metrics.Summarizer
 	var bad error
 	ids, all, metadata, text := []string{}, false, "", false
 	err := fields(args, func(f field) {
 		switch f.number {
 		case pb.TraceSummaryArgs_ProtoSpecs:
-			bad = errors.Join(bad, of.AddEncoded(f.data))
+			bad = errors.Join(bad, summarizer.AddEncoded(f.data))
 		case pb.TraceSummaryArgs_TextprotoSpecs:
-			bad = errors.Join(bad, of.AddText(f.data))
+			bad = errors.Join(bad, summarizer.AddText(f.data))
 		case pb.TraceSummaryArgs_OutputFormat:
 			text = f.value == pb.TraceSummaryArgs_Format_Textproto
 		case pb.TraceSummaryArgs_ComputationSpec:
@@ -45,7 +45,7 @@ func summarize(ctx context.Context, s *session.Session, args []byte, to *message
 	if all {
 		ids = nil
 	}
-	summary, err := of.Summarize(ctx, s, ids, metadata)
+	summary, err := summarizer.Summarize(ctx, s, ids, metadata)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (o *rangeOptions) register(flags *pflag.FlagSet) {
 func (o *rangeOptions) library() api.Range { return api.Range{From: o.from.at, To: o.to.at} }
 
 func newCutCommand(ui *console.UI) *cobra.Command {
-	var of rangeOptions
+	var limits rangeOptions
 	var output string
 	var force bool
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ To cut any trace while it is converted, give --from and --to to "tpconvert".`,
   tpconvert --from 1.5s --to 2.5s trace.pftrace part/`,
 		Args: console.Arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := api.Options{Range: of.library(), Force: force, Version: console.Version()}
+			o := api.Options{Range: limits.library(), Force: force, Version: console.Version()}
 			switch {
 			case output == "":
 				return console.Usage(errors.New("-o OUT is missing, the folder for the dataset or the file for the trace"))
@@ -82,7 +82,7 @@ To cut any trace while it is converted, give --from and --to to "tpconvert".`,
 		},
 	}
 	flags := cmd.Flags()
-	of.register(flags)
+	limits.register(flags)
 	flags.StringVarP(&output, "output", "o", "", "folder for the dataset, or file for the trace")
 	flags.BoolVarP(&force, "force", "f", false, "replace OUT if there is one")
 	return cmd

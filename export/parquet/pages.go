@@ -29,14 +29,14 @@ const maxWidth = 32
 // for each row that has it.
 type pages[T any] struct {
 	codec[T]
-	*room[T]
+	*buffers[T]
 	to       Target
 	rows     int // of the chunk
 	nullable bool
 }
 
-// room is memory, for one column after the other.
-type room[T any] struct {
+// buffers are memory for one column after the other.
+type buffers[T any] struct {
 	words   []T      // of the dictionary
 	levels  []uint32 // of a page: 1 for a value, 0 for NULL
 	indices []uint32 // of a page's values in the dictionary
@@ -44,9 +44,9 @@ type room[T any] struct {
 }
 
 var (
-	textRooms    = sync.Pool{New: func() any { return new(room[uint32]) }}
-	integerRooms = sync.Pool{New: func() any { return new(room[int64]) }}
-	realRooms    = sync.Pool{New: func() any { return new(room[float64]) }}
+	textBuffers    = sync.Pool{New: func() any { return new(buffers[uint32]) }}
+	integerBuffers = sync.Pool{New: func() any { return new(buffers[int64]) }}
+	realBuffers    = sync.Pool{New: func() any { return new(buffers[float64]) }}
 )
 
 // codec decodes values of a physical type.
@@ -75,22 +75,22 @@ func (g *RowGroup) readPages(column, from, end int, to Target) (at int, err erro
 	read, rows, nullable := pagesReader(nil), int(g.NumRows()), d.MaxDefinitionLevel() > 0
 	switch t := d.PhysicalType(); t {
 	case parquet.Types.ByteArray:
-		room := textRooms.Get().(*room[uint32])
-		defer textRooms.Put(room)
+		memory := textBuffers.Get().(*buffers[uint32])
+		defer textBuffers.Put(memory)
 		plain := func(numbers []uint32, b []byte, n int) ([]uint32, error) { return plainTexts(numbers, b, n, to.Number) }
-		read = (&pages[uint32]{codec[uint32]{plain: plain, add: to.Texts}, room, to, rows, nullable}).read
+		read = (&pages[uint32]{codec[uint32]{plain: plain, add: to.Texts}, memory, to, rows, nullable}).read
 	case parquet.Types.Double:
-		room := realRooms.Get().(*room[float64])
-		defer realRooms.Put(room)
-		read = (&pages[float64]{codec[float64]{plain: plainReals, add: to.Reals}, room, to, rows, nullable}).read
+		memory := realBuffers.Get().(*buffers[float64])
+		defer realBuffers.Put(memory)
+		read = (&pages[float64]{codec[float64]{plain: plainReals, add: to.Reals}, memory, to, rows, nullable}).read
 	case parquet.Types.Int64, parquet.Types.Int32:
-		room := integerRooms.Get().(*room[int64])
-		defer integerRooms.Put(room)
+		memory := integerBuffers.Get().(*buffers[int64])
+		defer integerBuffers.Put(memory)
 		codec := codec[int64]{plain: plain64, delta: encoding.DecodeDelta, add: to.Ints}
 		if t == parquet.Types.Int32 {
 			codec.plain, codec.delta = plain32, encoding.DecodeDelta32
 		}
-		read = (&pages[int64]{codec, room, to, rows, nullable}).read
+		read = (&pages[int64]{codec, memory, to, rows, nullable}).read
 	default:
 		return from, nil
 	}

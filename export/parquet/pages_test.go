@@ -278,7 +278,7 @@ func TestNoDictionary(t *testing.T) {
 	indices := encoding.Indices(nil, []int32{0, 0, 0}, 1)
 	page := file.NewDataPageV1WithConfig(memory.NewBufferBytes(indices), parquet.Encodings.RLE, parquet.Encodings.RLE,
 		file.DataPageConfig{Num: 3, Encoding: parquet.Encodings.RLEDict})
-	p := &pages[int64]{codec: codec[int64]{plain: plain64, add: to.Ints}, room: &room[int64]{words: []int64{7}}, to: to, rows: 3}
+	p := &pages[int64]{codec: codec[int64]{plain: plain64, add: to.Ints}, buffers: &buffers[int64]{words: []int64{7}}, to: to, rows: 3}
 	if _, err := p.read(&onePage{page: page}, 0, 3); !errors.Is(err, encoding.ErrDamaged) {
 		t.Errorf("the error is %v", err)
 	}

@@ -133,18 +133,18 @@ func open(ctx context.Context, from string) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// room is how many bytes of files may still come.
-type room int64
+// budget is how many bytes of files may still come.
+type budget int64
 
-func (r *room) take(n int64) error {
-	if *r -= room(n); *r < 0 {
+func (b *budget) take(n int64) error {
+	if *b -= budget(n); *b < 0 {
 		return errors.New("the files are larger than those of any release")
 	}
 	return nil
 }
 
 // unpack reads the files of a compressed tar archive of at most so many bytes that keep accepts, by the paths that cut makes of theirs.
-func unpack(r io.Reader, most int64, left room, cut func(string) string, keep func(string) bool) (files, error) {
+func unpack(r io.Reader, most int64, left budget, cut func(string) string, keep func(string) bool) (files, error) {
 	plain, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("no compressed tar archive: %w", err)

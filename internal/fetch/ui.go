@@ -54,7 +54,7 @@ func readUI(ctx context.Context, from string) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, left := files{}, room(maxUI)
+	all, left := files{}, budget(maxUI)
 	read := func(name string) ([]byte, error) {
 		f, err := openFile(name)
 		if err != nil {

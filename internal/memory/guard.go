@@ -27,16 +27,16 @@ type Guard struct {
 
 // guarded is a conversion that the guard can end.
 type guarded struct {
-	end    context.CancelCauseFunc
-	again  bool // it can be repeated
-	ending bool
+	end        context.CancelCauseFunc
+	repeatable bool // it can be repeated
+	ending     bool
 }
 
 // Add guards a conversion until done is called.
-func (g *Guard) Add(again bool, end context.CancelCauseFunc) (done func()) {
+func (g *Guard) Add(repeatable bool, end context.CancelCauseFunc) (done func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := &guarded{end: end, again: again}
+	c := &guarded{end: end, repeatable: repeatable}
 	g.begun = append(g.begun, c)
 	return func() {
 		g.mu.Lock()
@@ -58,7 +58,7 @@ func (g *Guard) endOne() {
 	defer g.mu.Unlock()
 	var last *guarded
 	for _, c := range g.begun {
-		if last == nil || c.again {
+		if last == nil || c.repeatable {
 			last = c
 		}
 	}
@@ -66,7 +66,7 @@ func (g *Guard) endOne() {
 		return
 	}
 	last.ending = true
-	if len(g.begun) > 1 && last.again {
+	if len(g.begun) > 1 && last.repeatable {
 		last.end(ErrPostponed)
 	} else {
 		last.end(ErrLimit)

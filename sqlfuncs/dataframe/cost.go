@@ -174,8 +174,8 @@ func (e *estimate) halve() {
 	}
 }
 
-// few counts a filter for a value, or for n.
-func (e *estimate) few(t *traits, n float64) {
+// equals counts a filter for a value, or for n.
+func (e *estimate) equals(t *traits, n float64) {
 	switch {
 	case t.unique && n == 1:
 		e.rows, e.max = min(e.rows, 1), min(e.max, 1)
@@ -194,7 +194,7 @@ func (e *estimate) few(t *traits, n float64) {
 
 func (e *estimate) filtered(t *traits, op sqlite.Op) {
 	if op == sqlite.EQ {
-		e.few(t, 1)
+		e.equals(t, 1)
 	} else {
 		e.halve()
 	}
@@ -283,7 +283,7 @@ func (e *estimate) scan(column int, kind Kind, t *traits, op sqlite.Op) {
 	case op == sqlite.EQ && !e.listed && !t.Nullable:
 		e.cost += 5 + allocation
 		e.linear(7)
-		e.few(t, 1)
+		e.equals(t, 1)
 		e.listed = true
 	default:
 		e.cost += 5
@@ -311,9 +311,9 @@ func (e *estimate) index(uses []*use) {
 		e.countNulls(u.column, &u.traits.Layout)
 		e.log(10)
 		if u.op == sqlite.In {
-			e.few(u.traits, 25)
+			e.equals(u.traits, 25)
 		} else {
-			e.few(u.traits, 1)
+			e.equals(u.traits, 1)
 		}
 		u.done = true
 	}

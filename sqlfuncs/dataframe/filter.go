@@ -401,7 +401,7 @@ func (v *values) arrange() []uint32 {
 }
 
 // textSlots returns the hash table for searches of texts, nil without an order.
-func (v *values) textSlots(of *sqlite.Vector) []uint32 {
+func (v *values) textSlots(vector *sqlite.Vector) []uint32 {
 	order := v.ordered()
 	if order == nil {
 		return nil
@@ -409,7 +409,7 @@ func (v *values) textSlots(of *sqlite.Vector) []uint32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.slots.Load() == nil {
-		slots := sqlite.TextSlots(of, order)
+		slots := sqlite.TextSlots(vector, order)
 		v.slots.Store(&slots)
 	}
 	return *v.slots.Load()

@@ -145,8 +145,8 @@ func parsePlan(text string) plan {
 	return p
 }
 
-// few reports whether the plan wants a few of the first rows and nothing else. The limit and the offset of a plan are constant.
-func (p *plan) few(args []sqlite.Value) bool {
+// wantsHead reports whether the plan wants a few of the first rows and nothing else. The limit and the offset of a plan are constant.
+func (p *plan) wantsHead(args []sqlite.Value) bool {
 	if len(p.filters) > 0 || len(p.orders) > 0 || p.limit < 0 || args[p.limit].Int() > headRows {
 		return false
 	}
@@ -205,11 +205,11 @@ func (t *frameTable) Best(x *sqlite.Index) error {
 		if op == sqlite.EQ && x.UseIn(i) {
 			op = sqlite.In
 		}
-		of, err := t.traits(c.Column)
+		column, err := t.traits(c.Column)
 		if err != nil {
 			return err
 		}
-		uses = append(uses, &use{filterBy: filterBy{c.Column, op}, at: i, traits: of})
+		uses = append(uses, &use{filterBy: filterBy{c.Column, op}, at: i, traits: column})
 	}
 	if unknown {
 		limit, offset = bound{at: -1, value: -1}, bound{at: -1, value: -1}
@@ -327,19 +327,19 @@ func (t *frameTable) served(uses []*use) []*use {
 		}
 	}
 	for _, x := range indexes {
-		var of []*use
+		var used []*use
 		for _, column := range x.Columns {
 			i := slices.IndexFunc(uses, func(u *use) bool { return !u.done && u.column == column && (u.op == sqlite.EQ || u.op == sqlite.In) })
 			if i < 0 {
 				break
 			}
-			of = append(of, uses[i])
+			used = append(used, uses[i])
 			if uses[i].op == sqlite.In {
 				break
 			}
 		}
-		if len(of) > len(best) {
-			best = of
+		if len(used) > len(best) {
+			best = used
 		}
 	}
 	return best
@@ -400,7 +400,7 @@ func (c *cursor) Filter(_ int, text string, args []sqlite.Value) error {
 	if c.col == nil || text != c.text {
 		c.text, c.plan = text, parsePlan(text)
 		c.frame, c.col = c.whole, make([]*values, len(c.whole.Columns))
-		if c.plan.few(args) {
+		if c.plan.wantsHead(args) {
 			c.frame = c.whole.head()
 		}
 	}

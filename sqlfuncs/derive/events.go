@@ -138,12 +138,12 @@ func (e *Evaluator) trackKeys(d *Definition, r *result) ([]trackKey, error) {
 			key.name = row[names].(string)
 		}
 		owners := 0
-		for _, of := range []struct {
+		for _, owner := range []struct {
 			column []*int64
 			to     *int64
 		}{{utids, &key.utid}, {upids, &key.upid}, {cpus, &key.cpu}} {
-			if v := at(of.column, n); v != nil {
-				*of.to = *v
+			if v := at(owner.column, n); v != nil {
+				*owner.to = *v
 				owners++
 			}
 		}

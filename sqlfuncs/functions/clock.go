@@ -36,9 +36,9 @@ func readClocks(tables dataframe.Source) (*clocks, error) {
 			all[id] = append(all[id], snapshot{ts.Int(row), value.Int(row)})
 		}
 	}
-	for id, of := range all {
-		slices.SortStableFunc(of, func(a, b snapshot) int { return cmp.Compare(a.ts, b.ts) })
-		all[id] = slices.CompactFunc(of, func(a, b snapshot) bool { return a.ts == b.ts })
+	for id, snapshots := range all {
+		slices.SortStableFunc(snapshots, func(a, b snapshot) int { return cmp.Compare(a.ts, b.ts) })
+		all[id] = slices.CompactFunc(snapshots, func(a, b snapshot) bool { return a.ts == b.ts })
 	}
 	return &all, nil
 }
@@ -46,18 +46,18 @@ func readClocks(tables dataframe.Source) (*clocks, error) {
 // at returns what a clock shows at a time of the trace. Between two snapshots it goes on from the first, but not beyond the
 // second; before the first snapshot it stands still.
 func (all clocks) at(clock, ts int64) (int64, bool) {
-	of := all[clock]
-	if len(of) == 0 {
+	snapshots := all[clock]
+	if len(snapshots) == 0 {
 		return 0, false
 	}
-	next := sort.Search(len(of), func(i int) bool { return of[i].ts >= ts })
-	if next < len(of) && (next == 0 || of[next].ts == ts) {
-		return of[next].value, true
+	next := sort.Search(len(snapshots), func(i int) bool { return snapshots[i].ts >= ts })
+	if next < len(snapshots) && (next == 0 || snapshots[next].ts == ts) {
+		return snapshots[next].value, true
 	}
-	before := of[next-1]
+	before := snapshots[next-1]
 	value := before.value + ts - before.ts
-	if next < len(of) {
-		value = min(value, of[next].value)
+	if next < len(snapshots) {
+		value = min(value, snapshots[next].value)
 	}
 	return value, true
 }
@@ -76,7 +76,7 @@ func defineClocks(d *define.Definer) {
 			return errors.New(name + ": the argument is no timestamp")
 		})
 	}
-	of := func(name string, clock int64, result func(sqlite.Context, int64)) {
+	convert := func(name string, clock int64, result func(sqlite.Context, int64)) {
 		define(name, func(c sqlite.Context, ts int64) error {
 			all, err := load()
 			if err != nil {
@@ -88,9 +88,9 @@ func defineClocks(d *define.Definer) {
 			return nil
 		})
 	}
-	of("to_realtime", realtimeClock, sqlite.Context.Int)
-	of("to_monotonic", monotonicClock, sqlite.Context.Int)
-	of("abs_time_str", realtimeClock, func(c sqlite.Context, value int64) {
+	convert("to_realtime", realtimeClock, sqlite.Context.Int)
+	convert("to_monotonic", monotonicClock, sqlite.Context.Int)
+	convert("abs_time_str", realtimeClock, func(c sqlite.Context, value int64) {
 		seconds := time.Unix(value/1e9, 0).UTC()
 		c.Text(seconds.Format("2006-01-02T15:04:05") + fmt.Sprintf(".%09d", value%1e9))
 	})

@@ -46,9 +46,9 @@ type gpuWork struct {
 
 // gpuWait is a call that made a stream wait for an event of another one.
 type gpuWait struct {
-	id, ts         int64
-	event, eventTS int64 // the call that recorded it
-	of, source     gpuStream
+	id, ts           int64
+	event, eventTS   int64 // the call that recorded it
+	recorded, source gpuStream
 }
 
 var gpuPathColumns = define.Specs("ts, dur, kind text, id, name text, utid, device, stream")
@@ -152,8 +152,8 @@ func (t *gpuTrace) readWork(named func(string) *dataframe.Frame) error {
 	}
 	slices.SortStableFunc(t.launched, func(a, b int32) int { return cmp.Compare(t.gpuWork[a].at, t.gpuWork[b].at) })
 	for _, i := range t.launched {
-		of := t.gpuWork[i].stream
-		t.streams[of] = append(t.streams[of], i)
+		stream := t.gpuWork[i].stream
+		t.streams[stream] = append(t.streams[stream], i)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (t *gpuTrace) launchedFrom(list []int32, from, to int64) []int32 {
 func (s *gpuStep) findAwaited() {
 	for _, w := range within(s.waits, s.from, s.to, func(w gpuWait) int64 { return w.ts }) {
 		before := s.launchedFrom(s.streams[w.source], s.from, w.eventTS)
-		after := s.launchedFrom(s.streams[w.of], w.ts, s.to)
+		after := s.launchedFrom(s.streams[w.recorded], w.ts, s.to)
 		if w.eventTS < s.from || w.eventTS > s.to || len(before) == 0 || len(after) == 0 {
 			continue
 		}

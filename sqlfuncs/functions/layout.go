@@ -18,7 +18,7 @@ import (
 // and its descendants stay together; the tallest of these groups are placed first, each in the first lines with room.
 func (s *sliceTable) layout(rows []uint32, stop func() bool) ([]int64, error) {
 	var groups []*group
-	of := make([]*group, len(rows)) // the group of each slice
+	groupOf := make([]*group, len(rows)) // the group of each slice
 	byRow := make(map[int]*group, len(rows))
 	for i, r := range rows {
 		row := int(r)
@@ -28,7 +28,7 @@ func (s *sliceTable) layout(rows []uint32, stop func() bool) ([]int64, error) {
 			groups = append(groups, g)
 		}
 		g.end, g.height = max(g.end, s.end(row)), max(g.height, s.depth.Int(row)+1)
-		of[i], byRow[row] = g, g
+		groupOf[i], byRow[row] = g, g
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.height, a.height), cmp.Compare(a.start, b.start))
@@ -56,7 +56,7 @@ func (s *sliceTable) layout(rows []uint32, stop func() bool) ([]int64, error) {
 		}
 	}
 	depths := make([]int64, len(rows))
-	for i, g := range of {
+	for i, g := range groupOf {
 		depths[i] = g.top + s.depth.Int(int(rows[i]))
 	}
 	return depths, nil

@@ -13,13 +13,13 @@ import (
 // A row that only one table has differs by its whole value. Rows with the same dimensions are matched in order. The
 // largest differences of the main value come first.
 func (t Table) Compare(base Table) Table {
-	of := Table{ID: t.ID, Columns: slices.Clone(t.Columns[:t.Dimensions]), Dimensions: t.Dimensions}
+	both := Table{ID: t.ID, Columns: slices.Clone(t.Columns[:t.Dimensions]), Dimensions: t.Dimensions}
 	for _, c := range t.Columns[t.Dimensions:] {
 		for _, suffix := range []string{"_base", "", "_diff"} {
-			of.Columns = append(of.Columns, session.Column{Name: c.Name + suffix, Kind: c.Kind})
+			both.Columns = append(both.Columns, session.Column{Name: c.Name + suffix, Kind: c.Kind})
 		}
 	}
-	of.Main = t.Dimensions + 3*(t.Main-t.Dimensions) + 2
+	both.Main = t.Dimensions + 3*(t.Main-t.Dimensions) + 2
 	key := func(row []any) string { return fmt.Sprintf("%#v", row[:t.Dimensions]) }
 	before := map[string][][]any{}
 	for _, row := range base.Rows {
@@ -31,7 +31,7 @@ func (t Table) Compare(base Table) Table {
 		for i := t.Dimensions; i < len(t.Columns); i++ {
 			row = append(row, was[i], is[i], difference(was[i], is[i]))
 		}
-		of.Rows = append(of.Rows, row)
+		both.Rows = append(both.Rows, row)
 	}
 	for _, row := range t.Rows {
 		was := none
@@ -47,7 +47,7 @@ func (t Table) Compare(base Table) Table {
 		}
 	}
 	size := func(row []any) float64 {
-		switch d := row[of.Main].(type) {
+		switch d := row[both.Main].(type) {
 		case int64:
 			return math.Abs(float64(d))
 		case float64:
@@ -55,8 +55,8 @@ func (t Table) Compare(base Table) Table {
 		}
 		return -1
 	}
-	slices.SortStableFunc(of.Rows, func(a, b []any) int { return cmp.Compare(size(b), size(a)) })
-	return of
+	slices.SortStableFunc(both.Rows, func(a, b []any) int { return cmp.Compare(size(b), size(a)) })
+	return both
 }
 
 // difference returns is minus was, of which a missing one counts as 0. If both are missing, so is the difference.

@@ -254,9 +254,9 @@ const contextSlices = `
 
 func simpleSlices(n node) string {
 	var conditions []string
-	for _, of := range []string{"slice_name", "thread_name", "process_name", "track_name"} {
-		if n.has(of + "_glob") {
-			conditions = append(conditions, of+" GLOB "+sqltext.QuoteText(n.text(of+"_glob")))
+	for _, name := range []string{"slice_name", "thread_name", "process_name", "track_name"} {
+		if n.has(name + "_glob") {
+			conditions = append(conditions, name+" GLOB "+sqltext.QuoteText(n.text(name+"_glob")))
 		}
 	}
 	sql := "(SELECT * FROM (" + contextSlices + ")"
@@ -271,11 +271,11 @@ func timeRange(n node) (string, error) {
 		return "", missing(n, "mode")
 	}
 	values := map[string]string{"ts": "trace_start()", "dur": "trace_dur()"}
-	for of := range values {
-		if n.has(of) {
-			values[of] = strconv.FormatInt(n.integer(of), 10)
+	for name := range values {
+		if n.has(name) {
+			values[name] = strconv.FormatInt(n.integer(name), 10)
 		} else if n.enum("mode") == "STATIC" {
-			return "", missing(n, of)
+			return "", missing(n, name)
 		}
 	}
 	return fmt.Sprintf("(SELECT 0 AS id, %s AS ts, %s AS dur)", values["ts"], values["dur"]), nil
@@ -425,9 +425,9 @@ func (b *builder) intersect(n node) (string, error) {
 		columns += ", ii." + c
 	}
 	for i, name := range from {
-		of := "source_" + strconv.Itoa(i)
-		columns += fmt.Sprintf(", %[1]s.id AS id_%[2]d, %[1]s.ts AS ts_%[2]d, %[1]s.dur AS dur_%[2]d, %[1]s.*", of, i)
-		joins += fmt.Sprintf(" JOIN %s AS %s ON ii.id_%d = %s.id", name, of, i, of)
+		source := "source_" + strconv.Itoa(i)
+		columns += fmt.Sprintf(", %[1]s.id AS id_%[2]d, %[1]s.ts AS ts_%[2]d, %[1]s.dur AS dur_%[2]d, %[1]s.*", source, i)
+		joins += fmt.Sprintf(" JOIN %s AS %s ON ii.id_%d = %s.id", name, source, i, source)
 	}
 	return fmt.Sprintf("(SELECT %s FROM _interval_intersect!((%s), (%s)) ii%s)", columns, strings.Join(from, ", "), strings.Join(by, ", "), joins), nil
 }

@@ -102,11 +102,11 @@ func readText(text []byte, to proto.Message) error {
 func (s *Summarizer) AddEncoded(spec []byte) error { return s.add(spec, proto.Unmarshal) }
 
 func (s *Summarizer) add(spec []byte, unmarshal func([]byte, proto.Message) error) error {
-	of, err := messageType("TraceSummarySpec")
+	message, err := messageType("TraceSummarySpec")
 	if err != nil {
 		return err
 	}
-	n := node{of.New()}
+	n := node{message.New()}
 	if err := unmarshal(spec, n.Interface()); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func expand(t node) (metrics []node, err error) {
 	if len(names) > 0 && len(values) > 0 {
 		return nil, errors.New("TraceMetricV2TemplateSpec has both value_columns and value_column_specs")
 	}
-	of, err := messageType("TraceMetricV2Spec")
+	message, err := messageType("TraceMetricV2Spec")
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func expand(t node) (metrics []node, err error) {
 		names = append(names, v.text("name"))
 	}
 	for i, name := range names {
-		m := node{of.New()}
+		m := node{message.New()}
 		for _, field := range []string{"dimensions_specs", "dimensions", "query", "dimension_uniqueness", "interned_dimension_specs"} {
 			m.take(field, t)
 		}
@@ -208,7 +208,7 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 		}
 		facts = "SELECT * FROM " + name
 	}
-	of, err := messageType("TraceSummary")
+	message, err := messageType("TraceSummary")
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 			return nil, err
 		}
 	}
-	summary := node{of.New()}
+	summary := node{message.New()}
 	counts := map[string]bool{}
 	for _, b := range bundles {
 		if err := b.write(ctx, db, summary.add("metric_bundles"), counts); err != nil {
@@ -422,11 +422,11 @@ func internedDimensions(m node, dimensions []column) (all []internedDimension, e
 		}
 		d := internedDimension{}
 		for _, c := range append([]node{s.message("key_column_spec")}, s.messages("data_column_specs")...) {
-			of := column{name: c.text("name"), kind: c.enum("type")}
-			if slices.ContainsFunc(d.columns, func(other column) bool { return other.name == of.name }) {
-				return nil, fmt.Errorf("interned dimension %s has two columns %s", d.columns[0].name, of.name)
+			col := column{name: c.text("name"), kind: c.enum("type")}
+			if slices.ContainsFunc(d.columns, func(other column) bool { return other.name == col.name }) {
+				return nil, fmt.Errorf("interned dimension %s has two columns %s", d.columns[0].name, col.name)
 			}
-			d.columns = append(d.columns, of)
+			d.columns = append(d.columns, col)
 		}
 		key := d.columns[0].name
 		if d.key = slices.IndexFunc(dimensions, func(c column) bool { return c.name == key }); d.key < 0 {
@@ -515,7 +515,7 @@ func rows(ctx context.Context, db *session.Session, query string, wanted []colum
 		}
 		places := make([]int, len(wanted))
 		for i, c := range wanted {
-			places[i] = slices.IndexFunc(q.Columns, func(of session.Column) bool { return of.Name == c.name })
+			places[i] = slices.IndexFunc(q.Columns, func(column session.Column) bool { return column.Name == c.name })
 			if places[i] < 0 {
 				return fmt.Errorf("the query has no column %s", c.name)
 			}

@@ -77,18 +77,18 @@ func (o *operators) counterIntervals(c sqlite.Context, args []sqlite.Value) erro
 		dataframe.Spec{Name: "value", Kind: dataframe.Real},
 		dataframe.Spec{Name: "next_value", Kind: dataframe.Real},
 		dataframe.Spec{Name: "delta_value", Kind: dataframe.Real})...)
-	of, _ := args[2].Pointer(countersPointer).(*counters)
-	if of == nil {
-		of = &counters{}
+	in, _ := args[2].Pointer(countersPointer).(*counters)
+	if in == nil {
+		in = &counters{}
 	}
-	keys := make([]uint64, len(of.tracks))
-	for i, t := range of.tracks {
+	keys := make([]uint64, len(in.tracks))
+	for i, t := range in.tracks {
 		keys[i] = uint64(t.id)
 	}
 	const slot = 104 // bytes
 	end, rows := args[1].Int(), 0
 	for _, i := range hashOrder(keys, slot) {
-		t := of.tracks[i]
+		t := in.tracks[i]
 		for k, v := range t.values {
 			b.Int(0, v.id)
 			b.Int(1, v.ts)

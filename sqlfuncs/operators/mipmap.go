@@ -119,7 +119,7 @@ const windowArgs = "CREATE TABLE x(in_window_start BIGINT HIDDEN, in_window_end 
 
 func (m *mipmap) Destroy() {}
 
-func (m *mipmap) Open() (sqlite.Cursor, error) { return &mipmapCursor{of: m}, nil }
+func (m *mipmap) Open() (sqlite.Cursor, error) { return &mipmapCursor{mipmap: m}, nil }
 
 func (m *mipmap) Best(x *sqlite.Index) error {
 	var seen [3]bool
@@ -139,7 +139,7 @@ func (m *mipmap) Best(x *sqlite.Index) error {
 }
 
 type mipmapCursor struct {
-	of *mipmap
+	mipmap *mipmap
 	*picture
 	row int
 }
@@ -147,10 +147,10 @@ type mipmapCursor struct {
 func (c *mipmapCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	window := [3]int64{args[0].Int(), args[1].Int(), args[2].Int()}
 	if window[0] < window[1] && window[2] <= 0 {
-		return fmt.Errorf("%s: the step is %d, but has to be positive", c.of.name, window[2])
+		return fmt.Errorf("%s: the step is %d, but has to be positive", c.mipmap.name, window[2])
 	}
 	c.picture, c.row = &picture{}, 0
-	c.of.draw(c.picture, window)
+	c.mipmap.draw(c.picture, window)
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (c *mipmapCursor) Close() {}
 
 func (c *mipmapCursor) Column(to sqlite.Context, i int) error {
 	if i < 3 {
-		return errors.New(c.of.name + ": the arguments cannot be read")
+		return errors.New(c.mipmap.name + ": the arguments cannot be read")
 	}
 	if v := &c.columns[i-3]; v.Float != nil {
 		to.Float(v.Float[c.row])
@@ -311,8 +311,8 @@ func (o *operators) sliceMipmap() sqlite.Module {
 				// As in Trace Processor, the length of the first slice in the window decides.
 				reaches := func(row int) bool { return d.ts[row]+d.slices.at(row).dur > window[0] }
 				steps(d.ts, window, reaches, func(from, end int) {
-					of := d.slices.query(from, end)
-					p.ints(0, d.ts[of.row], int64(d.ids[of.row]), int64(of.count), of.dur, int64(depth))
+					longest := d.slices.query(from, end)
+					p.ints(0, d.ts[longest.row], int64(d.ids[longest.row]), int64(longest.count), longest.dur, int64(depth))
 					p.rows++
 				})
 			}

@@ -197,7 +197,7 @@ func (e *Engine) createIndex(c *creation) error {
 	}
 	x := &dataframe.Index{Name: c.name}
 	for _, column := range c.indexed {
-		i := slices.IndexFunc(f.Columns, func(of *dataframe.Column) bool { return of.Name == column })
+		i := slices.IndexFunc(f.Columns, func(c *dataframe.Column) bool { return c.Name == column })
 		if i < 0 {
 			return sqltext.ErrorAt(c.at, "CREATE PERFETTO INDEX %s: table %s has no column %s", c.name, c.on, column)
 		}

@@ -373,8 +373,8 @@ func (e *Engine) defineTables() error {
 // first.
 func (e *Engine) defineOwn() error {
 	for _, name := range e.source.Own() {
-		of := sqlite.Module{Connect: func() (sqlite.Table, string, error) { return e.stored(name) }}
-		if err := errors.Join(e.db.Module(name, of), e.db.Module("__intrinsic_"+name, of)); err != nil {
+		module := sqlite.Module{Connect: func() (sqlite.Table, string, error) { return e.stored(name) }}
+		if err := errors.Join(e.db.Module(name, module), e.db.Module("__intrinsic_"+name, module)); err != nil {
 			return err
 		}
 	}

@@ -263,26 +263,26 @@ func (f *tableFunction) Best(x *sqlite.Index) error {
 }
 
 func (f *tableFunction) Open() (sqlite.Cursor, error) {
-	c := &functionCursor{of: f, stmt: f.spare}
+	c := &functionCursor{table: f, stmt: f.spare}
 	f.spare = nil
 	return c, nil
 }
 
 // functionCursor goes through the rows of a call.
 type functionCursor struct {
-	of   *tableFunction
-	stmt *sqlite.Stmt
-	more bool
-	row  int64
+	table *tableFunction
+	stmt  *sqlite.Stmt
+	more  bool
+	row   int64
 }
 
 func (c *functionCursor) Close() {
 	if c.stmt == nil {
 		return
 	}
-	if c.of.spare == nil {
+	if c.table.spare == nil {
 		c.stmt.Reset()
-		c.of.spare = c.stmt
+		c.table.spare = c.stmt
 		return
 	}
 	c.stmt.Close()
@@ -291,20 +291,20 @@ func (c *functionCursor) Close() {
 func (c *functionCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	if c.stmt == nil {
 		var err error
-		if c.stmt, _, err = c.of.engine.db.Prepare(c.of.sql); err != nil {
-			return inside(c.of.name, err)
+		if c.stmt, _, err = c.table.engine.db.Prepare(c.table.sql); err != nil {
+			return inside(c.table.name, err)
 		}
 	}
 	var err error
 	c.row = 1
-	c.more, err = c.stmt.Start(c.of.numbers, args)
-	return inside(c.of.name, err)
+	c.more, err = c.stmt.Start(c.table.numbers, args)
+	return inside(c.table.name, err)
 }
 
 func (c *functionCursor) Next() (err error) {
 	c.row++
 	c.more, err = c.stmt.Step()
-	return inside(c.of.name, err)
+	return inside(c.table.name, err)
 }
 
 func (c *functionCursor) EOF() bool    { return !c.more }
@@ -312,9 +312,9 @@ func (c *functionCursor) Rowid() int64 { return c.row }
 
 func (c *functionCursor) Column(to sqlite.Context, i int) error {
 	switch {
-	case i < len(c.of.columns):
+	case i < len(c.table.columns):
 		to.Value(c.stmt.Value(i))
-	case i == len(c.of.columns)+len(c.of.args):
+	case i == len(c.table.columns)+len(c.table.args):
 		to.Int(c.row)
 	}
 	return nil

@@ -63,7 +63,7 @@ func (e *Engine) includeModule(name string) error {
 	if slices.Contains(e.including, name) {
 		return fmt.Errorf("module %s includes itself, by %s", name, strings.Join(e.including, " and "))
 	}
-	if failed, again := e.included[name]; again {
+	if failed, known := e.included[name]; known {
 		return failed
 	}
 	source, err := []byte(nil), fs.ErrNotExist

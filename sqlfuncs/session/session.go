@@ -153,9 +153,9 @@ func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 		if d.Layout == sqlfuncs.ManyTraces {
 			return ErrManyTraces
 		}
-		of := tables.NewDataset(tables.FileOpener(d.Files))
-		of.TraceID = d.TraceID
-		return s.openTables(of)
+		dataset := tables.NewDataset(tables.FileOpener(d.Files))
+		dataset.TraceID = d.TraceID
+		return s.openTables(dataset)
 	}
 	d.NoComments = s.options.NoComments
 	catalog := d.Catalog()

@@ -50,14 +50,14 @@ func ReadTraces(ctx context.Context, folder string) (*Traces, error) {
 
 // ranksOf returns the ranks of the traces of a job, or nil if they are not those of one.
 func ranksOf(manifests []*export.Manifest) map[string]int64 {
-	of, ids := map[string]int64{}, map[int64]string{}
+	ranks, ids := map[string]int64{}, map[int64]string{}
 	for _, m := range manifests {
 		if m.Rank == nil || ids[*m.Rank] != "" {
 			return nil
 		}
-		of[m.TraceID], ids[*m.Rank] = *m.Rank, m.TraceID
+		ranks[m.TraceID], ids[*m.Rank] = *m.Rank, m.TraceID
 	}
-	return of
+	return ranks
 }
 
 // Folder returns the folder of the trace with this id or name.
@@ -118,12 +118,12 @@ func ListTraces(ids []string, names map[string]string) string {
 }
 
 // OpenTrace makes the tables of one of the traces available.
-func (s *Session) OpenTrace(ctx context.Context, of *Traces, id string) error {
-	if of.packed == nil {
-		return s.OpenFolder(ctx, of.folderOf(id), id)
+func (s *Session) OpenTrace(ctx context.Context, traces *Traces, id string) error {
+	if traces.packed == nil {
+		return s.OpenFolder(ctx, traces.folderOf(id), id)
 	}
 	if s.options.Perfetto {
-		return s.openTables(tables.NewDataset(of.packed.opener(id)))
+		return s.openTables(tables.NewDataset(traces.packed.opener(id)))
 	}
-	return s.register(ctx, of.packed.dataset(id))
+	return s.register(ctx, traces.packed.dataset(id))
 }

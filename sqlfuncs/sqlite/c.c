@@ -371,26 +371,26 @@ static void give(sqlite3_context *ctx, const cell *c) {
 }
 
 // Most calls have few arguments, and calls that lead to each other share a small stack.
-enum { FEW = 16 };
+enum { LOCAL_ARGS = 16 };
 
-// packed returns cells of arguments, in the room for a few if they fit; NULL if there may not be so much memory.
-static cell *packed(cell *few, int argc, sqlite3_value **argv) {
-	cell *args = argc <= FEW ? few : sqlite3_malloc64(argc * sizeof *args);
+// packed returns cells of arguments, in the caller's own if they fit; NULL if there may not be so much memory.
+static cell *packed(cell *local, int argc, sqlite3_value **argv) {
+	cell *args = argc <= LOCAL_ARGS ? local : sqlite3_malloc64(argc * sizeof *args);
 	for (int i = 0; args && i < argc; i++) pack(&args[i], argv[i]);
 	return args;
 }
 
-static void unpack(const cell *few, cell *args) {
-	if (args != few) sqlite3_free(args);
+static void unpack(const cell *local, cell *args) {
+	if (args != local) sqlite3_free(args);
 }
 
 #define PACK(argc, argv) \
-	cell few[FEW], *args = packed(few, argc, argv), result = {args ? SQLITE_NULL : CELL_NOMEM}
+	cell local[LOCAL_ARGS], *args = packed(local, argc, argv), result = {args ? SQLITE_NULL : CELL_NOMEM}
 
 static void call_scalar(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	PACK(argc, argv);
 	if (args) goScalar((uintptr_t)sqlite3_user_data(ctx), argc, args, &result);
-	unpack(few, args);
+	unpack(local, args);
 	give(ctx, &result);
 }
 
@@ -609,7 +609,7 @@ static void call_step(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	if (!g) return;
 	PACK(argc, argv);
 	if (args) g->handle = goStep((uintptr_t)sqlite3_user_data(ctx), g->handle, 1, argc, args, &result);
-	unpack(few, args);
+	unpack(local, args);
 	give(ctx, &result);
 }
 
@@ -681,7 +681,7 @@ static void call_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 	if (!g) return;
 	PACK(argc, argv);
 	if (args) goInverse((uintptr_t)sqlite3_user_data(ctx), g->handle, argc, args, &result);
-	unpack(few, args);
+	unpack(local, args);
 	give(ctx, &result);
 }
 
@@ -992,9 +992,9 @@ enum { MOST_TESTED = 1024, MOST_LISTED = 16 }; // rows, of which Go may read few
 // searched carries out a plan that searches, and says whether it could.
 static int searched(cursor *c, int argc, sqlite3_value **argv) {
 	const test *tests = (const test *)c->tests;
-	operand with[FEW];
+	operand with[LOCAL_ARGS];
 	int64_t most = INT64_MAX, tested = MOST_TESTED;
-	if (argc != 1 + c->tested + c->limited || argc > FEW) return 0;
+	if (argc != 1 + c->tested + c->limited || argc > LOCAL_ARGS) return 0;
 	if (c->limited) {
 		argc--;
 		most = sqlite3_value_int64(argv[argc]);
@@ -1043,10 +1043,10 @@ static int x_filter(sqlite3_vtab_cursor *p, int number, const char *plan, int ar
 	}
 	c->row++;
 	if (plan && plan == c->plan && searched(c, argc, argv)) return SQLITE_OK;
-	cell few[FEW], *args = packed(few, argc, argv);
+	cell local[LOCAL_ARGS], *args = packed(local, argc, argv);
 	if (!args) return SQLITE_NOMEM;
 	int rc = goFilter(c, number, (char *)plan, argc, args);
-	unpack(few, args);
+	unpack(local, args);
 	c->text[0] = 0;
 	if (rc != SQLITE_OK) c->plan = NULL;
 	if (c->plan && strlen(plan) < sizeof c->text) {

@@ -401,8 +401,8 @@ func goDestroy(handle C.uint64_t) { handles.get(uintptr(handle)).(*openTable).De
 //export goBest
 func goBest(handle C.uint64_t, info *C.sqlite3_index_info, message **C.char) C.int {
 	t := handles.get(uintptr(handle)).(*openTable)
-	var room [16]Constraint
-	x := indexAt(uintptr(unsafe.Pointer(info)), planning{info}, room[:0])
+	var buffer [16]Constraint
+	x := indexAt(uintptr(unsafe.Pointer(info)), planning{info}, buffer[:0])
 	switch err := t.Best(&x); err {
 	case nil:
 		return codeOK
@@ -606,8 +606,8 @@ func (r *reader) goTo() {
 	r.columnar.GoTo(row, at)
 }
 
-// room makes room for a column, and returns it.
-func (r *reader) room(i C.int) *C.column {
+// column makes room for a column, and returns it.
+func (r *reader) column(i C.int) *C.column {
 	if int(i) >= len(r.columns) {
 		n := max(16, 2*int(i))
 		p := C.calloc(C.size_t(n), C.sizeof_column)
@@ -622,7 +622,7 @@ func (r *reader) room(i C.int) *C.column {
 //export goColumn
 func goColumn(c *C.cursor, i C.int) C.int {
 	r := readerOf(c)
-	to := r.room(i)
+	to := r.column(i)
 	if r.columnar == nil {
 		if to.kind == C.COLUMN_UNKNOWN {
 			r.asked = append(r.asked, i)

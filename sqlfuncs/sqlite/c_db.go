@@ -167,9 +167,9 @@ func (s *Stmt) step() int32 {
 	r := &s.rows
 	switch {
 	case r.cells == 0:
-		s.room(1)
+		s.reserve(1)
 	case s.ahead && r.got == r.wanted && r.wanted < maxAhead:
-		s.room(int(4 * r.wanted))
+		s.reserve(int(4 * r.wanted))
 	}
 	return s.stepped(int32(C.tp_step(s.db.account, s.p, r)))
 }
@@ -178,7 +178,7 @@ func (s *Stmt) step() int32 {
 func (s *Stmt) start(parameters []int32, args []Value) int32 {
 	s.left, s.code, s.err = 0, 0, nil
 	if s.rows.cells == 0 {
-		s.room(1)
+		s.reserve(1)
 	}
 	return s.stepped(int32(C.tp_start(s.db.account, s.p, &s.rows, (*C.int32_t)(unsafe.SliceData(parameters)),
 		(**C.cell)(unsafe.Pointer(unsafe.SliceData(args))), C.int(len(parameters)))))
@@ -214,8 +214,8 @@ func (s *Stmt) failed(code int32) error {
 	return s.db.error(code, "")
 }
 
-// room makes room for rows.
-func (s *Stmt) room(rows int) {
+// reserve makes room for rows.
+func (s *Stmt) reserve(rows int) {
 	r := &s.rows
 	s.row = nil
 	C.free(pointer(uintptr(r.cells)))

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/scheduler"
 )
 
 // DB is a database in memory. Only Interrupt may be called by another goroutine than the one that uses it.
@@ -64,7 +64,7 @@ func (d *DB) Close() error {
 func (d *DB) Interrupt() { d.interrupt() }
 
 // During calls do, which runs statements, and interrupts the database when ctx ends. It returns the cause then. Long statements
-// take the turn of ctx.
+// take a place of the task of ctx.
 func (d *DB) During(ctx context.Context, do func() error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -268,19 +268,19 @@ func (s *Stmt) BindPointer(i int, v any, kind string) error {
 // instructions of SQLite are between two calls of its progress handler, some 0.2 ms.
 const instructions = 10_000
 
-// watch makes statements wait for the turn in ctx and settle what they take of the pool, if there are any, until the function that it
+// watch makes statements wait for a place of the task in ctx and settle what they take of the pool, if there are any, until the function that it
 // returns is called.
 func (d *DB) watch(ctx context.Context) (end func()) {
-	turn := turns.From(ctx)
-	if turn == nil && d.pool == nil {
+	task := scheduler.From(ctx)
+	if task == nil && d.pool == nil {
 		return func() {}
 	}
 	d.progress = func() {
 		if d.settle() {
 			d.exceed(overPool)
 		}
-		if turn != nil {
-			turn.Take(ctx.Done())
+		if task != nil {
+			task.Take(ctx.Done())
 		}
 	}
 	d.watchProgress(instructions)

@@ -153,10 +153,10 @@ func functionKey(name string, args int) string {
 func (d *DB) Defined(name string, args int) bool { return d.functions[functionKey(name, args)] != nil }
 
 // Alias gives a function that was defined in Go, and gives a value, another name.
-func (d *DB) Alias(name, of string, args int) error {
-	f := d.functions[functionKey(of, args)]
+func (d *DB) Alias(name, existing string, args int) error {
+	f := d.functions[functionKey(existing, args)]
 	if f == nil || f.scalar == nil {
-		return fmt.Errorf("there is no function %s of %d arguments", of, args)
+		return fmt.Errorf("there is no function %s of %d arguments", existing, args)
 	}
 	return d.Function(name, args, f.flags, f.scalar)
 }

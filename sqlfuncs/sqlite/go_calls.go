@@ -340,8 +340,8 @@ func xDisconnect(tls *libc.TLS, p uintptr) int32 {
 
 func xBestIndex(tls *libc.TLS, p, info uintptr) int32 {
 	t := tableAt(p)
-	var room [16]Constraint
-	x := indexAt(info, planning{tls, info}, room[:0])
+	var buffer [16]Constraint
+	x := indexAt(info, planning{tls, info}, buffer[:0])
 	switch err := t.Best(&x); err {
 	case nil:
 		return codeOK

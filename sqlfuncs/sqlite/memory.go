@@ -66,12 +66,12 @@ var emptyText = func() uintptr {
 // Texts are texts by number, where SQLite can read them. One goroutine at a time may add some. Any may read those whose number
 // it knows.
 type Texts struct {
-	arena  Arena
-	table  atomic.Uintptr // the addresses of the chunks; it is replaced when it is full
-	room   int            // of the table
-	tables []uintptr
-	chunks []uintptr
-	n      int
+	arena    Arena
+	table    atomic.Uintptr // the addresses of the chunks; it is replaced when it is full
+	capacity int            // of the table
+	tables   []uintptr
+	chunks   []uintptr
+	n        int
 }
 
 const (
@@ -94,15 +94,15 @@ func (t *Texts) Add(s string) uint32 {
 func (t *Texts) grow() {
 	p := allocate(chunkTexts * int(unsafe.Sizeof(Text{})))
 	t.chunks = append(t.chunks, p)
-	if len(t.chunks) > t.room {
-		t.room = max(16, 2*t.room)
-		table := allocate(t.room * int(unsafe.Sizeof(p)))
+	if len(t.chunks) > t.capacity {
+		t.capacity = max(16, 2*t.capacity)
+		table := allocate(t.capacity * int(unsafe.Sizeof(p)))
 		t.tables = append(t.tables, table)
-		copy(unsafe.Slice((*uintptr)(pointer(table)), t.room), t.chunks)
+		copy(unsafe.Slice((*uintptr)(pointer(table)), t.capacity), t.chunks)
 		t.table.Store(table)
 		return
 	}
-	unsafe.Slice((*uintptr)(pointer(t.table.Load())), t.room)[len(t.chunks)-1] = p
+	unsafe.Slice((*uintptr)(pointer(t.table.Load())), t.capacity)[len(t.chunks)-1] = p
 }
 
 func textAt(chunk uintptr, i int) *Text {
@@ -130,5 +130,5 @@ func (t *Texts) Free() {
 	}
 	t.arena.Free()
 	t.table.Store(0)
-	t.room, t.chunks, t.tables, t.n = 0, nil, nil, 0
+	t.capacity, t.chunks, t.tables, t.n = 0, nil, nil, 0
 }

@@ -200,8 +200,8 @@ type indexUsage struct {
 func elements[T any](at uintptr, n int32) []T { return unsafe.Slice((*T)(pointer(at)), n) }
 
 // indexAt returns the Index at an address, for a call of Best. Most queries need no more constraints than there is room for.
-func indexAt(info uintptr, p planning, room []Constraint) Index {
-	x := Index{planning: p, info: (*indexInfo)(pointer(info)), Constraints: room}
+func indexAt(info uintptr, p planning, buffer []Constraint) Index {
+	x := Index{planning: p, info: (*indexInfo)(pointer(info)), Constraints: buffer}
 	x.Used = x.info.used
 	for _, c := range elements[indexConstraint](x.info.constraint, x.info.constraints) {
 		x.Constraints = append(x.Constraints, Constraint{int(c.column), Op(c.op), c.usable != 0})

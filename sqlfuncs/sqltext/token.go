@@ -293,11 +293,11 @@ func insideTrigger(part string) bool {
 		}
 		return t
 	}
-	of := word()
-	if of.Is("TEMP") || of.Is("TEMPORARY") {
-		of = word()
+	what := word()
+	if what.Is("TEMP") || what.Is("TEMPORARY") {
+		what = word()
 	}
-	if !of.Is("TRIGGER") {
+	if !what.Is("TRIGGER") {
 		return false
 	}
 	tokens, err := Tokenize(part[at:])

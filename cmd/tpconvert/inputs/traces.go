@@ -18,12 +18,12 @@ type Trace struct {
 	Path string
 	ID   string // of one of many, else ""
 
-	of *session.Traces
+	dataset *session.Traces
 }
 
 // Open makes the tables of one of the traces of a dataset of many available.
 func (t Trace) Open(ctx context.Context, s *session.Session) error {
-	return s.OpenTrace(ctx, t.of, t.ID)
+	return s.OpenTrace(ctx, t.dataset, t.ID)
 }
 
 // String is the name of the trace.

@@ -250,8 +250,8 @@ func (q *query) perfettoNames(ctx context.Context) (names []string, err error) {
 		SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
 		UNION SELECT c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type IN ('table', 'view')
 		UNION SELECT name || '(' FROM pragma_function_list
-		ORDER BY 1`, func(of *session.Query) error {
-		return of.Each(ctx, func(row []any) error {
+		ORDER BY 1`, func(found *session.Query) error {
+		return found.Each(ctx, func(row []any) error {
 			if name, ok := row[0].(string); ok {
 				names = append(names, name)
 			}

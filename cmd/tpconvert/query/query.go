@@ -146,12 +146,12 @@ func (q *query) show(ctx context.Context, text string) error {
 const inferred = 1000
 
 // print writes rows in the requested format.
-func (q *query) print(ctx context.Context, of *session.Query) error {
+func (q *query) print(ctx context.Context, result *session.Query) error {
 	rows := inferred
 	if rowformat.IsBinary(q.options.Format) {
 		rows = -1
 	}
-	if err := of.Infer(rows); err != nil {
+	if err := result.Infer(rows); err != nil {
 		return err
 	}
 	if q.results > 0 {
@@ -165,11 +165,11 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	if q.options.perfetto && format == "csv" {
 		format = "perfetto"
 	}
-	w, err := rowformat.New(format, q.out, of.Columns)
+	w, err := rowformat.New(format, q.out, result.Columns)
 	if err != nil {
 		return err
 	}
-	if err := of.Each(ctx, w.Row); err != nil {
+	if err := result.Each(ctx, w.Row); err != nil {
 		return err
 	}
 	return w.End()

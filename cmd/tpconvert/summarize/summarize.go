@@ -181,18 +181,18 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 
 // tables returns the tables of an input that is one trace, compared with those of --compare.
 func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
-	of := func(input string) ([]metrics.Table, error) {
+	tablesOf := func(input string) ([]metrics.Table, error) {
 		summary, err := c.summarize(ctx, func(s *session.Session) error { return c.open(ctx, s, input) })
 		if err != nil {
 			return nil, err
 		}
 		return summary.Tables()
 	}
-	tables, err := of(c.input)
+	tables, err := tablesOf(c.input)
 	if err != nil || c.compare == "" {
 		return tables, err
 	}
-	base, err := of(c.compare)
+	base, err := tablesOf(c.compare)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.compare, err)
 	}

@@ -151,7 +151,7 @@ func mains(k Key, all []Values) (known []float64) {
 }
 
 // medians returns the median of each value, of the traces that have it.
-func medians(all []Values) (of Values) {
+func medians(all []Values) (m Values) {
 	for i, get := range fields {
 		var known []float64
 		for _, v := range all {
@@ -160,9 +160,9 @@ func medians(all []Values) (of Values) {
 			}
 		}
 		slices.Sort(known)
-		*fields[i](&of) = quantile(known, 0.5)
+		*fields[i](&m) = quantile(known, 0.5)
 	}
-	return of
+	return m
 }
 
 // fields are the fields of Values, fieldNames their names.

@@ -41,9 +41,9 @@ type Sentence struct {
 var field = regexp.MustCompile(`\{(\w+)\}`)
 
 // glance says which of some rules matter, the heaviest first.
-func (m *maker) glance(ctx context.Context, of string) ([]Sentence, error) {
+func (m *maker) glance(ctx context.Context, rules string) ([]Sentence, error) {
 	var all []rule
-	if err := yaml.Unmarshal([]byte(of), &all); err != nil {
+	if err := yaml.Unmarshal([]byte(rules), &all); err != nil {
 		return nil, err
 	}
 	var said []Sentence
@@ -83,7 +83,7 @@ func (m *maker) glance(ctx context.Context, of string) ([]Sentence, error) {
 func (p *Page) link() {
 	for i := range p.Sentences {
 		s := &p.Sentences[i]
-		if at := slices.IndexFunc(p.Sections, func(of Section) bool { return of.Title == s.section }); at >= 0 {
+		if at := slices.IndexFunc(p.Sections, func(section Section) bool { return section.Title == s.section }); at >= 0 {
 			s.Link = "#s" + strconv.Itoa(at)
 		}
 	}

@@ -118,13 +118,13 @@ func (j *job) rank(ctx context.Context, r Rank) (tables []metrics.Table, err err
 	if err := j.relation.Add(ctx, s); err != nil {
 		return nil, err
 	}
-	of := maker{Options: j.Options, s: s, page: &Page{data: data{Width: j.page.data.Width}}}
+	rank := maker{Options: j.Options, s: s, page: &Page{data: data{Width: j.page.data.Width}}}
 	for _, l := range jobLanes {
-		if err := of.lanes(ctx, l.group, j.busy(r, l.while), "ns"); err != nil {
+		if err := rank.lanes(ctx, l.group, j.busy(r, l.while), "ns"); err != nil {
 			return nil, err
 		}
 	}
-	for _, l := range of.page.data.Lanes {
+	for _, l := range rank.page.data.Lanes {
 		l.rank = *r.Rank
 		j.lanes = append(j.lanes, l)
 	}
@@ -170,9 +170,9 @@ func (j *job) align() {
 		d.Dur = max(d.Dur, shift(*r.Rank)+duration(r.Manifest))
 	}
 	d.Buckets = int(d.Dur/d.Width) + 2 // of which one is for what is rounded
-	for _, of := range jobLanes {
+	for _, kind := range jobLanes {
 		for _, l := range j.lanes {
-			if l.Group == of.group {
+			if l.Group == kind.group {
 				busy := make([]byte, d.Buckets)
 				copy(busy[(shift(l.rank)+d.Width/2)/d.Width:], l.Busy)
 				l.Busy = busy

@@ -25,20 +25,20 @@ type lane struct {
 func (m *maker) overview(ctx context.Context) ([]Figure, error) {
 	var used []string
 	scheduled := false
-	for _, of := range []struct{ group, sql, unit string }{
+	for _, kind := range []struct{ group, sql, unit string }{
 		{"CPUs", cpus, "ns"}, {"Threads, running", running, "ns"}, {"Threads, in slices", inSlices, "ns"},
 		{"GPUs", gpus, "ns"}, {"Threads, samples", samples, "samples"},
 	} {
 		n := len(m.page.data.Lanes)
-		if of.group == "Threads, in slices" && scheduled {
+		if kind.group == "Threads, in slices" && scheduled {
 			continue
 		}
-		if err := m.lanes(ctx, of.group, of.sql, of.unit); err != nil {
+		if err := m.lanes(ctx, kind.group, kind.sql, kind.unit); err != nil {
 			return nil, err
 		}
 		if len(m.page.data.Lanes) > n {
-			used = append(used, "-- "+of.group+of.sql)
-			scheduled = scheduled || of.group == "Threads, running"
+			used = append(used, "-- "+kind.group+kind.sql)
+			scheduled = scheduled || kind.group == "Threads, running"
 		}
 	}
 	if len(used) == 0 || m.page.data.Dur <= 0 {

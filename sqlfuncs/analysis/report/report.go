@@ -123,7 +123,7 @@ const lostTitle = "Lost and not read"
 
 // AlarmLink leads to what is lost.
 func (p *Page) AlarmLink() string {
-	if at := slices.IndexFunc(p.Sections, func(of Section) bool { return of.Title == lostTitle }); at >= 0 {
+	if at := slices.IndexFunc(p.Sections, func(section Section) bool { return section.Title == lostTitle }); at >= 0 {
 		return fmt.Sprintf("#s%d", at)
 	}
 	return ""

@@ -391,8 +391,8 @@ func (m *maker) functions(p *stacks.Profile) *Table {
 	return t
 }
 
-func percent(v, of float64) Cell {
-	share := 100 * v / of
+func percent(v, whole float64) Cell {
+	share := 100 * v / whole
 	return Cell{Text: fmt.Sprintf("%.1f", share), Sort: fmt.Sprint(share), Share: max(share, 0)}
 }
 

@@ -54,7 +54,7 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 		row := []Cell{name, {Text: m.text(trace.Input.Formats())}, {Text: m.text(trace.Machine.Name)}, start, dur, m.cell(trace.Input.Bytes, "bytes")}
 		for _, v := range values {
 			var c Cell
-			if n, ok := v.of[trace.TraceID]; ok {
+			if n, ok := v.byTrace[trace.TraceID]; ok {
 				c = m.cell(n, v.unit)
 				c.Share = max(0, 100*n/v.greatest())
 			}
@@ -85,11 +85,11 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 // traceValue is what each trace says of a thing.
 type traceValue struct {
 	name, unit string
-	of         map[string]float64 // by the id of the trace
+	byTrace    map[string]float64 // by the id of the trace
 	sum        float64
 }
 
-func (v *traceValue) greatest() float64 { return slices.Max(slices.Collect(maps.Values(v.of))) }
+func (v *traceValue) greatest() float64 { return slices.Max(slices.Collect(maps.Values(v.byTrace))) }
 
 // labelled returns the values of metrics, of each those of the things that have most. Rows that differ only in a pid are added.
 func labelled(computed map[string][]metrics.Table) (all []*traceValue) {
@@ -116,10 +116,10 @@ func labelled(computed map[string][]metrics.Table) (all []*traceValue) {
 					}
 					v := byName[name]
 					if v == nil {
-						v = &traceValue{name: name, unit: map[string]string{"TIME_NANOS": "ns", "BYTES": "bytes"}[t.Units[i]], of: map[string]float64{}}
+						v = &traceValue{name: name, unit: map[string]string{"TIME_NANOS": "ns", "BYTES": "bytes"}[t.Units[i]], byTrace: map[string]float64{}}
 						byName[name], things[metric] = v, append(things[metric], v)
 					}
-					v.of[id] += n
+					v.byTrace[id] += n
 					v.sum += n
 				}
 			}

@@ -116,12 +116,12 @@ func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
 		case n.Parent >= 0 && !kept[n.Parent]:
 			at[i] = parent
 		default:
-			of, ok := rest[place{parent, n.Owner}]
+			node, ok := rest[place{parent, n.Owner}]
 			if !ok {
-				of = t.add(parent, n.Owner, smaller, 0)
-				rest[place{parent, n.Owner}] = of
+				node = t.add(parent, n.Owner, smaller, 0)
+				rest[place{parent, n.Owner}] = node
 			}
-			at[i] = of
+			at[i] = node
 		}
 		t.Self[at[i]] += n.Self
 		t.Smaller[at[i]]++
@@ -131,9 +131,9 @@ func (m *maker) tree(p *stacks.Profile, most int, names map[string]int) tree {
 }
 
 // chart returns what the script draws of a chart.
-func (m *maker) chart(of *stacks.Chart, names map[string]int) chart {
-	c := chart{Title: m.text(cmp.Or(joined(of.Owner.Process, of.Owner.Thread), "all")), Total: of.Total}
-	for _, b := range of.Boxes {
+func (m *maker) chart(from *stacks.Chart, names map[string]int) chart {
+	c := chart{Title: m.text(cmp.Or(joined(from.Owner.Process, from.Owner.Thread), "all")), Total: from.Total}
+	for _, b := range from.Boxes {
 		name := smaller
 		if b.Smaller > 0 {
 			c.Value, c.Smaller = append(c.Value, b.Value), append(c.Smaller, b.Smaller)

@@ -31,8 +31,8 @@ const (
 	shared = -2   // the box of what has none of its own
 )
 
-func newChart(of Owner, total float64) *Chart {
-	return &Chart{Owner: of, Total: total, least: total / parts, rest: map[int32]int32{}}
+func newChart(owner Owner, total float64) *Chart {
+	return &Chart{Owner: owner, Total: total, least: total / parts, rest: map[int32]int32{}}
 }
 
 // add adds a box after those that began before, and returns its place.
@@ -48,8 +48,8 @@ func (c *Chart) add(b Box) int32 {
 		return at
 	}
 	if i, ok := c.rest[b.Parent]; ok && b.End-c.Boxes[i].Start <= c.least {
-		of := &c.Boxes[i]
-		of.End, of.Value, of.Smaller = max(of.End, b.End), of.Value+b.Value, of.Smaller+1
+		box := &c.Boxes[i]
+		box.End, box.Value, box.Smaller = max(box.End, b.End), box.Value+b.Value, box.Smaller+1
 		return shared
 	}
 	b.Smaller = 1
@@ -116,11 +116,11 @@ func SliceCharts(ctx context.Context, s *session.Session) (threads, gpus []*Char
 }
 
 // samplesInTime are the samples of the threads with the greatest values, in order.
-func samplesInTime(of Measure) string {
+func samplesInTime(m Measure) string {
 	return `
 WITH sample AS MATERIALIZED (
   SELECT utid, ts, callsite_id, value FROM _stack_value
-  WHERE kind = 'samples' AND scope = ` + sqltext.QuoteText(of.Scope) + ` AND metric = ` + sqltext.QuoteText(of.Metric) + ` AND value > 0 AND ts IS NOT NULL
+  WHERE kind = 'samples' AND scope = ` + sqltext.QuoteText(m.Scope) + ` AND metric = ` + sqltext.QuoteText(m.Metric) + ` AND value > 0 AND ts IS NOT NULL
 ),
 busy AS (SELECT utid, sum(value) AS total FROM sample GROUP BY utid ORDER BY total DESC, utid LIMIT 8)
 SELECT utid, coalesce(process.name, ''), coalesce(thread.name, 'thread ' || thread.tid, ''), cast(total AS REAL), callsite_id, cast(value AS REAL)
@@ -130,7 +130,7 @@ ORDER BY total DESC, utid, ts`
 
 // SampleCharts returns the samples of the threads with the greatest values of a profile. Each sample is as wide as its value, and a
 // function that is in several samples, one after the other, is one box. The session runs PerfettoSQL.
-func SampleCharts(ctx context.Context, s *session.Session, of *Profile) ([]*Chart, error) {
+func SampleCharts(ctx context.Context, s *session.Session, p *Profile) ([]*Chart, error) {
 	r, err := newReader(ctx, s)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func SampleCharts(ctx context.Context, s *session.Session, of *Profile) ([]*Char
 	}
 	last := int64(-1)
 	paths := map[int64][]string{}
-	err = each(ctx, s, samplesInTime(of.Measure), func(v []any) error {
+	err = each(ctx, s, samplesInTime(p.Measure), func(v []any) error {
 		if utid, _ := v[0].(int64); utid != last || len(all) == 0 {
 			finish()
 			last = utid

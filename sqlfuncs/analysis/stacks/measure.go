@@ -36,17 +36,17 @@ type scope struct{ kind, name string }
 
 // Sort sorts the measures of a trace: the default of each profile comes first, then the others. Profiles of which no measure is
 // the own one, such as the durations of events, come last.
-func Sort[T any](all []T, of func(T) Measure) {
+func Sort[T any](all []T, measure func(T) Measure) {
 	defaults := map[scope]Measure{}
 	for _, v := range all {
-		m := of(v)
+		m := measure(v)
 		at := scope{m.Kind, m.Scope}
 		if d, ok := defaults[at]; !ok || m.before(d) {
 			defaults[at] = m
 		}
 	}
 	slices.SortStableFunc(all, func(x, y T) int {
-		a, b := of(x), of(y)
+		a, b := measure(x), measure(y)
 		first, second := defaults[scope{a.Kind, a.Scope}], defaults[scope{b.Kind, b.Scope}]
 		return cmp.Or(
 			cmp.Compare(a.rank(first), b.rank(second)),

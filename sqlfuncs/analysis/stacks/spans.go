@@ -29,11 +29,11 @@ func Spans(ctx context.Context, s *session.Session) (*Profile, error) {
 	err := s.Each(ctx, SpansByParent, func(q *session.Query) error {
 		return q.Each(ctx, func(v []any) error {
 			id, _ := v[0].(int64)
-			of := &span{self: session.Float(v[4]), node: -1}
-			of.parent, _ = v[1].(int64)
-			of.name, _ = v[2].(string)
-			of.service, _ = v[3].(string)
-			ids, all[id] = append(ids, id), of
+			s := &span{self: session.Float(v[4]), node: -1}
+			s.parent, _ = v[1].(int64)
+			s.name, _ = v[2].(string)
+			s.service, _ = v[3].(string)
+			ids, all[id] = append(ids, id), s
 			return nil
 		})
 	})
@@ -47,23 +47,23 @@ func Spans(ctx context.Context, s *session.Session) (*Profile, error) {
 	for _, id := range ids {
 		var path []*span
 		at := int32(-1)
-		for of := all[id]; of != nil; of = all[of.parent] { // where spans contain each other, one of them is the outermost
-			if of.placed {
-				at = of.node
+		for s := all[id]; s != nil; s = all[s.parent] { // where spans contain each other, one of them is the outermost
+			if s.placed {
+				at = s.node
 				break
 			}
-			of.placed = true
-			path = append(path, of)
+			s.placed = true
+			path = append(path, s)
 		}
-		for _, of := range slices.Backward(path) {
+		for _, s := range slices.Backward(path) {
 			var owner int32
 			if at < 0 {
-				owner = r.owner(Owner{Process: of.service})
+				owner = r.owner(Owner{Process: s.service})
 			} else {
 				owner = p.Nodes[at].Owner
 			}
-			at = r.child(place{at, owner, of.name})
-			of.node = at
+			at = r.child(place{at, owner, s.name})
+			s.node = at
 		}
 		p.Nodes[at].Self += all[id].self
 		p.Nodes[at].Total += all[id].self

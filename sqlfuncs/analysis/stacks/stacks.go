@@ -144,19 +144,19 @@ func (r *reader) begin(p *Profile) {
 }
 
 // owner returns the number of an owner.
-func (r *reader) owner(of Owner) int32 {
-	owner, ok := r.owners[of]
+func (r *reader) owner(o Owner) int32 {
+	owner, ok := r.owners[o]
 	if !ok {
 		owner = int32(len(r.owners))
-		r.owners[of] = owner
-		r.profile.Owners = append(r.profile.Owners, of)
+		r.owners[o] = owner
+		r.profile.Owners = append(r.profile.Owners, o)
 	}
 	return owner
 }
 
 // add adds the value of a callsite.
-func (r *reader) add(of Owner, at int64, value float64) error {
-	owner := r.owner(of)
+func (r *reader) add(o Owner, at int64, value float64) error {
+	owner := r.owner(o)
 	n, err := r.node(owner, at)
 	if err != nil {
 		return err
@@ -214,12 +214,12 @@ func (r *reader) above(at int64, known func(int64) bool) (all []int64, err error
 	return all, nil
 }
 
-func (r *reader) child(of place) int32 {
-	n, ok := r.nodes[of]
+func (r *reader) child(at place) int32 {
+	n, ok := r.nodes[at]
 	if !ok {
 		n = int32(len(r.profile.Nodes))
-		r.nodes[of] = n
-		r.profile.Nodes = append(r.profile.Nodes, Node{Parent: of.parent, Owner: of.owner, Function: of.function})
+		r.nodes[at] = n
+		r.profile.Nodes = append(r.profile.Nodes, Node{Parent: at.parent, Owner: at.owner, Function: at.function})
 	}
 	return n
 }

@@ -56,11 +56,11 @@ func (b *profileBuilder) add(entries []entry, values []int64) error {
 			}
 			stack = append(stack, l)
 		case entryCallsite, entryAnnotated:
-			of, err := b.callsiteLocations(e)
+			locations, err := b.callsiteLocations(e)
 			if err != nil {
 				return err
 			}
-			stack = append(stack, of...)
+			stack = append(stack, locations...)
 		}
 	}
 	var key []byte

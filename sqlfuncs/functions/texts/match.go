@@ -134,10 +134,10 @@ func replace(c sqlite.Context, args []sqlite.Value) error {
 	return nil
 }
 
-func trim(c sqlite.Context, of sqlite.Value, set string, cut func(s, set string) string) error {
-	if of.IsNull() {
+func trim(c sqlite.Context, text sqlite.Value, set string, cut func(s, set string) string) error {
+	if text.IsNull() {
 		return nil
 	}
-	c.Text(cut(of.View(), set))
+	c.Text(cut(text.View(), set))
 	return nil
 }

@@ -244,8 +244,8 @@ func (j *spanJoin) declaration() string {
 		key += ", " + sqltext.QuoteColumn(j.partition)
 	}
 	for _, c := range j.columns {
-		of := j.sides[c.side].columns[c.column]
-		columns = append(columns, sqltext.QuoteColumn(of.name)+" "+of.declared)
+		column := j.sides[c.side].columns[c.column]
+		columns = append(columns, sqltext.QuoteColumn(column.name)+" "+column.declared)
 	}
 	return "CREATE TABLE x(" + strings.Join(columns, ", ") + ", PRIMARY KEY(" + key + "))"
 }

@@ -169,8 +169,8 @@ func (d *Dataset) stats(columns []dataframe.Spec) (*dataframe.Frame, error) {
 		return nil, err
 	}
 	type stat struct {
-		of  counted
-		row int // in f, -1 if it is 0
+		counted counted
+		row     int // in f, -1 if it is 0
 	}
 	var all []stat
 	for _, trace := range append([]any{nil}, files...) {
@@ -214,7 +214,7 @@ func (d *Dataset) stats(columns []dataframe.Spec) (*dataframe.Frame, error) {
 			case s.row >= 0:
 				v = r.Any(s.row)
 			default:
-				v = s.of.zero(c.Name)
+				v = s.counted.zero(c.Name)
 			}
 			if v == nil && c.Name == "description" {
 				v = ""

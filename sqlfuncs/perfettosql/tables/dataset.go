@@ -65,8 +65,8 @@ type Dataset struct {
 
 // lazily are things that are made when they are first needed. Those of different names are made at once.
 type lazily[T any] struct {
-	mu sync.Mutex
-	of map[string]*made[T]
+	mu   sync.Mutex
+	made map[string]*made[T]
 }
 
 type made[T any] struct {
@@ -78,13 +78,13 @@ type made[T any] struct {
 // get returns what has a name, and makes it if need be. An error is not kept: the next call tries again.
 func (l *lazily[T]) get(name string, make func() (T, error)) (T, error) {
 	l.mu.Lock()
-	m := l.of[name]
+	m := l.made[name]
 	if m == nil {
-		if l.of == nil {
-			l.of = map[string]*made[T]{}
+		if l.made == nil {
+			l.made = map[string]*made[T]{}
 		}
 		m = &made[T]{}
-		l.of[name] = m
+		l.made[name] = m
 	}
 	l.mu.Unlock()
 	m.mu.Lock()
@@ -132,7 +132,7 @@ func (d *Dataset) Close() error {
 		return nil
 	}
 	var err error
-	for _, m := range d.stored.of {
+	for _, m := range d.stored.made {
 		for _, r := range m.thing {
 			err = errors.Join(err, r.Close())
 		}
@@ -340,7 +340,7 @@ func (d *Dataset) Array(id int64) ([]byte, error) {
 // Samples of Trace Processor name a context that several share; the dataset's samples have its columns.
 
 // contexts numbers the different values of columns of the samples, in the order of their first row. NULLs alone are no context.
-func (d *Dataset) contexts(columns ...string) (of []int64, first []int, readers []dataframe.Reader, err error) {
+func (d *Dataset) contexts(columns ...string) (ids []int64, first []int, readers []dataframe.Reader, err error) {
 	var specs []dataframe.Spec
 	for _, c := range columns {
 		kind := dataframe.Integer
@@ -367,7 +367,7 @@ func (d *Dataset) contexts(columns ...string) (of []int64, first []int, readers 
 			k[i] = r.Any(row)
 		}
 		if k == ([3]any{}) {
-			of = append(of, -1)
+			ids = append(ids, -1)
 			continue
 		}
 		n, known := numbers[k]
@@ -376,9 +376,9 @@ func (d *Dataset) contexts(columns ...string) (of []int64, first []int, readers 
 			numbers[k] = n
 			first = append(first, row)
 		}
-		of = append(of, n)
+		ids = append(ids, n)
 	}
-	return of, first, readers, nil
+	return ids, first, readers, nil
 }
 
 var taskColumns, executionColumns = []string{"upid", "utid", "async_context_id"}, []string{"ucpu", "cpu_mode"}
@@ -391,14 +391,14 @@ func (d *Dataset) executionContexts(columns []dataframe.Spec) (*dataframe.Frame,
 	return d.contextTable(columns, executionColumns)
 }
 
-func (d *Dataset) contextTable(columns []dataframe.Spec, of []string) (*dataframe.Frame, error) {
-	_, first, readers, err := d.contexts(of...)
+func (d *Dataset) contextTable(columns []dataframe.Spec, names []string) (*dataframe.Frame, error) {
+	_, first, readers, err := d.contexts(names...)
 	if err != nil {
 		return nil, err
 	}
 	b := dataframe.NewBuilder(d.pool, columns...)
 	for i, c := range columns {
-		at := slices.Index(of, c.Name)
+		at := slices.Index(names, c.Name)
 		for n, row := range first {
 			var v any
 			switch {
@@ -420,11 +420,11 @@ func (d *Dataset) samples(columns []dataframe.Spec) (*dataframe.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, of := range map[string][]string{"task_context_id": taskColumns, "execution_context_id": executionColumns} {
+	for name, columns := range map[string][]string{"task_context_id": taskColumns, "execution_context_id": executionColumns} {
 		i := f.Column(name)
 		layout := f.Columns[i].Layout
 		f.Columns[i] = dataframe.Lazy(name, dataframe.Integer, func(v *dataframe.Values) error {
-			numbers, _, _, err := d.contexts(of...)
+			numbers, _, _, err := d.contexts(columns...)
 			for _, n := range numbers {
 				if n < 0 {
 					v.Null()

@@ -9,21 +9,21 @@ import (
 )
 
 // NewKept returns the tables of a trace whose rows are kept, some of them without rows. Closing it closes the rows.
-func NewKept(of *table.Kept, without ...string) *Dataset {
+func NewKept(rows *table.Kept, without ...string) *Dataset {
 	d := NewDataset(func(name string, pool *dataframe.Pool) ([]Rows, error) {
-		chunks := of.Chunks(name)
+		chunks := rows.Chunks(name)
 		if len(chunks) == 0 || slices.Contains(without, name) {
 			return nil, nil
 		}
-		return []Rows{&keptRows{of, chunks, pool}}, nil
+		return []Rows{&keptRows{rows, chunks, pool}}, nil
 	})
-	d.kept = of
+	d.kept = rows
 	return d
 }
 
 // keptRows are the rows of a table in chunks, of which there is one at least.
 type keptRows struct {
-	of     *table.Kept
+	kept   *table.Kept
 	chunks []*table.Chunk
 	pool   *dataframe.Pool
 }
@@ -49,7 +49,7 @@ func (k *keptRows) Bytes(column string, row int) ([]byte, error) {
 			row -= c.Rows
 			continue
 		}
-		v, err := k.of.Column(c, c.Schema.Column(column))
+		v, err := k.kept.Column(c, c.Schema.Column(column))
 		ids, _ := v.Values.([]table.StringID)
 		if err != nil || ids == nil || ids[row] == 0 {
 			return nil, err
@@ -68,7 +68,7 @@ func (k *keptRows) Read(column string, rows int, to *dataframe.Values) error {
 			break
 		}
 		i := c.Schema.Column(column)
-		v, err := k.of.Column(c, i)
+		v, err := k.kept.Column(c, i)
 		if err != nil {
 			return err
 		}

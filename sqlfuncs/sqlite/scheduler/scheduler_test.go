@@ -1,4 +1,4 @@
-package turns
+package scheduler
 
 import (
 	"sync"
@@ -8,7 +8,7 @@ import (
 )
 
 // compute takes a place and computes in steps of a millisecond, as SQLite does.
-func compute(of *Turn, times int) {
+func compute(of *Task, times int) {
 	for range times {
 		of.Take(nil)
 		time.Sleep(time.Millisecond)
@@ -19,13 +19,13 @@ func compute(of *Turn, times int) {
 // TestShortGoesFirst runs statements that take long and a short one, which comes last, in one place.
 func TestShortGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, ended := New(1), make(chan string, 3)
+		s, ended := New(1), make(chan string, 3)
 		for _, of := range []struct {
 			name  string
 			times int
 		}{{"long", 40}, {"longer", 60}, {"short", 2}} {
 			go func() {
-				compute(turns.New(), of.times)
+				compute(s.New(), of.times)
 				ended <- of.name
 			}()
 			synctest.Wait()
@@ -47,7 +47,7 @@ func TestLongGoesOn(t *testing.T) {
 }
 
 func longGoesOn(t *testing.T, wait time.Duration) {
-	turns, end, begun := New(1), make(chan struct{}), time.Now()
+	s, end, begun := New(1), make(chan struct{}), time.Now()
 	var others sync.WaitGroup
 	for range 3 {
 		others.Go(func() {
@@ -56,13 +56,13 @@ func longGoesOn(t *testing.T, wait time.Duration) {
 				case <-end:
 					return
 				default:
-					compute(turns.New(), 4)
+					compute(s.New(), 4)
 				}
 			}
 		})
 	}
 	time.Sleep(wait)
-	compute(turns.New(), 50)
+	compute(s.New(), 50)
 	if took := time.Since(begun); took > 2*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -73,8 +73,8 @@ func longGoesOn(t *testing.T, wait time.Duration) {
 // TestLostPlaces checks that a statement in a function that takes long, or whose client is gone, keeps no place.
 func TestLostPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := New(1)
-		stuck, next, gone := turns.New(), turns.New(), turns.New()
+		s := New(1)
+		stuck, next, gone := s.New(), s.New(), s.New()
 		stuck.Take(nil)
 		next.Take(nil)
 		done := make(chan struct{})
@@ -83,8 +83,8 @@ func TestLostPlaces(t *testing.T) {
 		next.Pause()
 		stuck.Pause()
 		gone.Pause()
-		if turns.free != 1 || len(turns.holders)+len(turns.first)+len(turns.again) != 0 {
-			t.Errorf("%+v", turns)
+		if s.free != 1 || len(s.holders)+len(s.interactive)+len(s.batch) != 0 {
+			t.Errorf("%+v", s)
 		}
 	})
 }

@@ -1,5 +1,5 @@
 """Measure the peak memory of converting traces that name very many things, or
-large ones, and print the table for docs/architecture.md.
+large ones, and print the table for docs/memory.md.
 
 usage: bench_memory.py CONVERTER TRACEGEN [COUNT,... [KIND...]]
 """

@@ -21,7 +21,7 @@ COUNT = {"short": 6_000, "long": 50_000}
 TIMES = {"short": (1, 4), "long": (1, 2, 4)}
 TRIES = 3  # the best counts
 TIMEOUT = 120  # seconds of CPU
-# MiB: the default of --memory, and what docs/architecture.md allows in addition.
+# MiB: the default of --memory, and what docs/memory.md allows in addition.
 MEMORY = 128 + 64
 MEMORY_OF_THING = 1 / 1024
 # Traces with large texts; bench_memory.py measures them.

@@ -18,7 +18,7 @@ BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Derive|Documented|Flamegraph|MCPAttacks|Metric|Parquet|ProfileTop|Query|Register|Report|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Skew|Summar|WithoutDuckDB)
+ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Compare|CriticalPaths|Demangle|Derive|Documented|Filters|Flamegraph|MCPAttacks|Metric|Parquet|ProfileTop|Query|Register|Report|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Skew|Summar|WithoutDuckDB)
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 

@@ -237,6 +237,7 @@ const (
 	mmapFixed     = 36
 	maxBuildID    = 20 // bytes
 	buildIDFields = 24
+	maxProtection = 0xff // the bits of PROT_READ and others; a path is above
 )
 
 // appendMmap appends the token of a mapping. It returns false if the record is
@@ -257,7 +258,12 @@ func appendMmap(b []byte, rec *record) ([]byte, bool) {
 	var buildID []byte
 	if rec.kind == recordMmap2 {
 		id := rec.take(buildIDFields) // build id or inode
-		rec.take(8)                   // protection and flags
+		// Kernels before 3.16 have the path here, CentOS 7's among them.
+		if path := rec.words; rec.uint32() > maxProtection {
+			rec.words = path
+		} else {
+			rec.uint32() // flags
+		}
 		if rec.misc&miscMmapBuildID != 0 && !rec.short {
 			if id[0] > maxBuildID {
 				return b, false

@@ -452,6 +452,30 @@ func TestV8Profile(t *testing.T) {
 	tables.Want(t, "stats", "name|value", "legacy_v8_cpu_profile_invalid_callsite|1", "legacy_v8_cpu_profile_invalid_sample|1")
 }
 
+// TestV8ProfileAfterItsChunks reads chunks of another thread that come before the start of their profile in the file.
+func TestV8ProfileAfterItsChunks(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"P","name":"ProfileChunk","id":"0x1","pid":1,"tid":3,"ts":2,"args":{"data":{
+			"cpuProfile":{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}],"samples":[1]},"timeDeltas":[5]}}},
+		{"ph":"P","name":"ProfileChunk","id":"0x1","pid":1,"tid":3,"ts":3,"args":{"data":{
+			"cpuProfile":{"nodes":[{"id":2,"parent":1,"callFrame":{"functionName":"f"}}],"samples":[2]},"timeDeltas":[10]}}},
+		{"ph":"P","name":"ProfileChunk","id":"0x1","pid":4,"tid":5,"ts":3,"args":{"data":{"cpuProfile":{"samples":[1]}}}},
+		{"ph":"P","name":"Profile","id":"0x1","pid":1,"tid":2,"ts":1,"args":{"data":{"startTime":100}}},
+		{"ph":"P","name":"ProfileChunk","id":"0x1","pid":1,"tid":3,"ts":4,"args":{"data":{
+			"cpuProfile":{"samples":[1]},"timeDeltas":[20]}}}]`)
+	tables.Want(t, "stack_sample", "ts|callsite_id", "105000|0", "115000|1", "135000|0")
+	tables.Want(t, "stats", "name|value", "legacy_v8_cpu_profile_invalid_sample|1")
+}
+
+// TestCPUProfileFileWithEnd takes the last sample's end from the times of an old file.
+func TestCPUProfileFileWithEnd(t *testing.T) {
+	tables := read(t, `{"head":{"functionName":"(root)","id":1,"children":[{"functionName":"f","id":2,"children":[]}]},
+		"startTime":7,"endTime":7,"samples":[2,1],"timestamps":[7000100,7000300,7000600]}`)
+	tables.Want(t, "stack_sample", "ts|callsite_id", "7000100000|1", "7000300000|0")
+	tables.Want(t, "stack_sample_event", "event|period", "time|200000", "time|300000")
+	tables.Want(t, "stats", "name")
+}
+
 func TestCPUProfileFile(t *testing.T) {
 	tables := read(t, `{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},
 		{"id":2,"callFrame":{"functionName":"f"}}],"startTime":7,"endTime":9,"samples":[2,2],"timeDeltas":[1,1]}`)

@@ -1,6 +1,8 @@
 package json
 
 import (
+	"cmp"
+
 	"github.com/tpconvert/tpconvert/ingest/internal/v8profile"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -18,8 +20,7 @@ func (t *tokenizer) profileEvent(e *event) error {
 		return nil
 	}
 	if chunk.Starts {
-		t.v8.Start(key, chunk.Start, chunk.Start)
-		return nil
+		return t.v8.Start(key, chunk.Start, chunk.Start)
 	}
 	return t.v8.Add(key, t.owners.number(e.tid), &chunk)
 }
@@ -62,8 +63,7 @@ func (t *tokenizer) profileFile() error {
 	}
 	p.Complete()
 	key := v8profile.Key{Process: model.None}
-	t.v8.Start(key, p.Start, p.Start)
-	if err := t.v8.Add(key, 0, p); err != nil {
+	if err := cmp.Or(t.v8.Start(key, p.Start, p.Start), t.v8.Add(key, 0, p)); err != nil {
 		return err
 	}
 	return t.in.Sorter.Flush()

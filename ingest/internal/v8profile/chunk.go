@@ -24,6 +24,9 @@ type Chunk struct {
 	times            []int64
 }
 
+// size is how much memory a chunk takes, roughly: itself, its nodes and its samples.
+func (c *Chunk) size() int { return 1 + len(c.Nodes) + len(c.Samples) }
+
 // Node is a node of the call tree. Either it names its parent, or the parent lists
 // it as a child, before or after it.
 type Node struct {
@@ -88,10 +91,13 @@ func (c *Chunk) Complete() {
 	n := len(c.Samples)
 	switch {
 	case len(c.Deltas) > 0 || n == 0:
-	case len(c.times) == n:
+	case len(c.times) >= n:
 		c.Start = c.times[0]
-		for i, ts := range c.times {
+		for i, ts := range c.times[:n] {
 			c.Deltas = append(c.Deltas, ts-c.times[max(i-1, 0)])
+		}
+		if len(c.times) > n { // when the last sample ended
+			c.End, c.Ends = c.times[n], true
 		}
 	case c.Ends && c.End > c.Start:
 		step := (c.End - c.Start) / int64(n)

@@ -17,8 +17,20 @@ type Profiles struct {
 	samples  *sort.Stream
 	profiles []*cpuProfile
 	byKey    map[Key]int
+	early    map[Key][]earlyChunk
+	room     int // for early chunks, by their size
 	time     model.StringID
 }
+
+// earlyChunk is a chunk that comes before the start of its profile: Chrome writes the events of each thread apart, and those of the
+// thread that began the profile may come last.
+type earlyChunk struct {
+	*Chunk
+	thread int64
+}
+
+// maxEarly is the size of all early chunks that are kept, some 50 MB at most.
+const maxEarly = 1 << 18
 
 // Key identifies a profile.
 type Key struct {
@@ -40,13 +52,13 @@ type cpuProfile struct {
 
 // New returns the profiles of a trace. thread finds a thread by what the trace calls it and its process, such as a tid and a pid.
 func New(c *model.Context, sorter *sort.Sorter, thread func(process, thread int64) model.UTID) *Profiles {
-	p := &Profiles{Context: c, thread: thread, byKey: map[Key]int{}, time: c.Store.Strings.Intern("time")}
+	p := &Profiles{Context: c, thread: thread, byKey: map[Key]int{}, early: map[Key][]earlyChunk{}, room: maxEarly, time: c.Store.Strings.Intern("time")}
 	p.samples = sorter.NewStream(p)
 	return p
 }
 
 // Start begins a profile at ts, in ns of the trace clock. start is what the profile calls that time.
-func (p *Profiles) Start(key Key, ts, start int64) {
+func (p *Profiles) Start(key Key, ts, start int64) error {
 	i, ok := p.byKey[key]
 	if !ok {
 		i = len(p.profiles)
@@ -58,17 +70,36 @@ func (p *Profiles) Start(key Key, ts, start int64) {
 	}
 	of := p.profiles[i]
 	of.ts, of.begun, of.start = ts, ts, start
+	early := p.early[key]
+	delete(p.early, key)
+	for _, c := range early {
+		p.invalid(c.Chunk, p.File.Uncount)
+		p.room += c.size()
+		if err := p.Add(key, c.thread, c.Chunk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Add adds the nodes of a chunk, and its samples, which belong to a thread.
+// invalid counts what is in a chunk without a profile, or takes the count back.
+func (p *Profiles) invalid(c *Chunk, count func(model.Stat)) {
+	for range c.Nodes {
+		count(model.StatLegacyV8CPUProfileInvalidCallsite)
+	}
+	for range c.Samples {
+		count(model.StatLegacyV8CPUProfileInvalidSample)
+	}
+}
+
+// Add adds the nodes of a chunk, and its samples, which belong to a thread. The chunk is not changed afterwards.
 func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 	i, ok := p.byKey[key]
 	if !ok {
-		for range c.Nodes {
-			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
-		}
-		for range c.Samples {
-			p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
+		p.invalid(c, p.File.Count)
+		if c.size() <= p.room {
+			p.room -= c.size()
+			p.early[key] = append(p.early[key], earlyChunk{c, thread})
 		}
 		return nil
 	}

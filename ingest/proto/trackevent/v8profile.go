@@ -43,6 +43,8 @@ func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 			t.File.LogAt(model.StatLegacyV8CPUProfileInvalidSample, p.Offset, err)
 			continue
 		}
-		t.profiles.Start(key, start, chunk.Start)
+		if err := t.profiles.Start(key, start, chunk.Start); err != nil {
+			t.Fail(err)
+		}
 	}
 }

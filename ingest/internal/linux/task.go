@@ -18,7 +18,8 @@ var (
 
 const (
 	oldPreempted = 0x800
-	oldIdle      = 0x402 // uninterruptible, but no load
+	midPreempted = 0x1000 // since Linux 4.8
+	oldIdle      = 0x402  // uninterruptible, but no load
 )
 
 // invalidTaskState stands for a malformed state.
@@ -66,13 +67,15 @@ func TaskState(raw uint16, atLeast func(major, minor int) bool) string {
 	switch {
 	case raw == invalidTaskState:
 		return ""
+	case raw == midPreempted && atLeast(4, 14) && !atLeast(4, 15):
+		return "R+" // Linux 4.14 has new letters, but not yet a new bit for preemption
 	case atLeast(4, 14):
 		if raw&0xfe00 != 0 {
 			return ""
 		}
 		bits, preempted = newTaskBits, 0x100
 	case atLeast(4, 8):
-		preempted = 0x1000
+		preempted = midPreempted
 	}
 	if !atLeast(4, 14) && raw&0x7ff == oldIdle {
 		return "I"

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/gpuwork"
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
@@ -52,7 +53,12 @@ func (r *reader) facts() error {
 	})
 	for _, of := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {
 		each(of[1], func(row *sqlitefile.Row, column func(string) int) {
-			r.In.File.AddDynamicMetadata(of[0]+string(row.Text(column("name"))), model.StringArg(words.InternBytes(row.Text(column("value")))))
+			name, value := row.Text(column("name")), row.Text(column("value"))
+			if !utf8.Valid(value) { // GpuInfo is a message of Protocol Buffers
+				r.In.File.Unread(model.StatUnreadFact, model.None, of[1]+" "+string(name)).Add(model.LogEntry{})
+				return
+			}
+			r.In.File.AddDynamicMetadata(of[0]+string(name), model.StringArg(words.InternBytes(value)))
 		})
 	}
 	each("TARGET_INFO_GPU", r.gpu)

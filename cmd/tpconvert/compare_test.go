@@ -51,7 +51,7 @@ func significant(rows []map[string]string) (names []string) {
 func TestCompareRecordings(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{"slices": "slice checksum", "profiles": "profile checksum"} {
-		dir := filepath.Join("compare", "testdata", kind)
+		dir := filepath.Join("testdata", "compare", kind)
 		rows := compared(t, dir, "before", "after")
 		if got := significant(rows); !slices.Equal(got, []string{want}) || rows[0]["kind"]+" "+rows[0]["name"] != want {
 			t.Errorf("%s: %v differ, first %v", kind, got, rows[0])
@@ -85,7 +85,7 @@ func TestCompareRecordings(t *testing.T) {
 // The values of slices are those that a program computes from the JSON itself.
 func TestCompareValues(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("compare", "testdata", "slices", "before", "0.json.gz")
+	path := filepath.Join("testdata", "compare", "slices", "before", "0.json.gz")
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func TestMCP(t *testing.T) {
 	} {
 		a.wants(question.tool, question.arguments, question.want)
 	}
-	recordings := filepath.ToSlash(filepath.Join("..", "cmd", "tpconvert", "compare", "testdata", "slices"))
+	recordings := filepath.ToSlash(filepath.Join("..", "cmd", "tpconvert", "testdata", "compare", "slices"))
 	a.wants("compare", asJSON(map[string]any{"before": []string{recordings + "/before"}, "after": []string{recordings + "/after"}, "kinds": []string{"slice"}}),
 		`(?s)^before\tafter.*?\n143.7 ms\t251.3 ms\t.*\tslice\tself\tchecksum\t.*10 traces before, 10 after`)
 	a.fails("compare", `{"before": [], "after": []}`, `at least one`)

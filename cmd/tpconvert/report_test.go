@@ -277,7 +277,7 @@ func TestReportSmaller(t *testing.T) {
 // The page has the rows of compare.
 func TestReportCompares(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("compare", "testdata", "slices")
+	dir := filepath.Join("testdata", "compare", "slices")
 	sides := []string{"before", "after"}
 	for i, side := range sides {
 		files, err := filepath.Glob(filepath.Join(dir, side, "*"))
@@ -303,7 +303,7 @@ func TestReportCompares(t *testing.T) {
 // halves of one side it names nothing.
 func TestReportComparesMany(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("compare", "testdata", "slices")
+	dir := filepath.Join("testdata", "compare", "slices")
 	page := reported(t, dir, "--compare", "before", "after")
 	_, first, ok := strings.Cut(page, "<h2>Differences that are not noise: p below 0.01</h2>")
 	first, _, _ = strings.Cut(first, "</section>")

@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // double works on all values it is given.
@@ -40,6 +43,68 @@ func TestOrder(t *testing.T) {
 		t.Errorf("%d values, the first ones %d", len(got), got[:min(len(got), 10)])
 	}
 	h.Stop()
+}
+
+// Workers finish several values at a time, but the owner takes them in order.
+func TestShare(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const ahead, values = 6, 600
+	var atOnce, most atomic.Int32
+	h := Each(ahead, func(v *int) {
+		for now := atOnce.Add(1); now > most.Load(); {
+			most.Store(now)
+		}
+		time.Sleep(time.Duration(*v%3) * 100 * time.Microsecond)
+		*v *= 2
+		atOnce.Add(-1)
+	})
+	next := 0
+	take := func() {
+		if v, ok := h.Take(); !ok || *v != 2*next {
+			t.Fatalf("value %d: %d, %t", next, *v, ok)
+		}
+		next++
+	}
+	for v := range values {
+		if v >= ahead {
+			take()
+		}
+		h.Give(&v)
+	}
+	for next < values {
+		take()
+	}
+	h.Stop()
+	if n := most.Load(); n < 2 || n > 4 {
+		t.Errorf("%d values at a time", n)
+	}
+}
+
+// A panic of a worker is one of the owner when it takes the value, or at the end.
+func TestWorkerPanics(t *testing.T) {
+	h := Each(4, func(v *int) { *v = 6 / *v })
+	for _, v := range []int{1, 0, 2, 3} {
+		h.Give(&v)
+	}
+	if v, ok := h.Take(); *v != 6 || !ok {
+		t.Errorf("took %d, %t", *v, ok)
+	}
+	panics := func(owner func()) {
+		defer func() {
+			if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), "divide by zero") {
+				t.Error(err)
+			}
+		}()
+		owner()
+	}
+	panics(func() { h.Take() })
+	h.Stop()
+	h = Each(1, func(v *int) { *v = 6 / *v })
+	h.Give(new(int))
+	for len(h.done) == 0 {
+		runtime.Gosched()
+	}
+	panics(h.Stop)
 }
 
 // A helper with nothing more to do ends by itself, even if it is given more values.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/linux"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 )
 
 // specs are the events that Trace Processor reads as text: their names in the text
@@ -46,19 +47,50 @@ var specs = []struct{ name, fields string }{
 // kind numbers the supported events.
 type kind byte
 
-const kindUnknown = 0
+const (
+	kindUnknown   = 0
+	kindMalformed = 255 // a supported event with a field that is missing or malformed
+)
 
 // event is a kind of event: its tracepoint and how to decode its fields.
 type event struct {
 	tracepoint *ftrace.Tracepoint
-	// decode adds the fields to an event. Their texts point into args. It returns
-	// false if a field is missing or malformed.
-	decode func(e *ftrace.Event, args []byte) bool
+	// decode adds the fields to a token. It returns false if a field is missing or malformed.
+	decode func(w *token.Writer, args []byte) bool
+}
+
+// field is a field of a tracepoint.
+type field struct {
+	number uint64 // in the tracepoint
+	ftrace.FieldType
+}
+
+func newField(t *ftrace.Tracepoint, name string) field {
+	i := slices.IndexFunc(t.Fields, func(f ftrace.Field) bool { return f.Name == name })
+	if i < 0 {
+		panic(fmt.Sprintf("systrace: %s has no field %s", t.Name, name))
+	}
+	return field{uint64(i), t.Fields[i].Type}
+}
+
+// isText is added to twice the number of a field in a token if a text follows, not a number.
+const isText = 1
+
+func (f field) addText(w *token.Writer, text []byte) bool {
+	w.Uint(f.number<<1 | isText)
+	w.Raw(text)
+	return true
+}
+
+func (f field) addInt(w *token.Writer, bits uint64) bool {
+	w.Uint(f.number << 1)
+	w.Uint(bits)
+	return true
 }
 
 func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 	events, kinds = []event{kindUnknown: {}}, map[string]kind{}
-	add := func(tracepoint string, decode func(*ftrace.Event, []byte) bool, names ...string) {
+	add := func(tracepoint string, decode func(*token.Writer, []byte) bool, names ...string) {
 		for _, name := range names {
 			kinds[name] = kind(len(events))
 		}
@@ -72,18 +104,16 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 		}
 		add(s.name, decode, s.name)
 	}
-	text := p.TracepointNamed("print").FieldNamed("buf")
-	add("print", func(e *ftrace.Event, args []byte) bool {
+	text := newField(p.TracepointNamed("print"), "buf")
+	add("print", func(w *token.Writer, args []byte) bool {
 		// trace-cmd report adds the function that wrote the mark.
-		e.AddText(text, bytes.TrimPrefix(args, []byte("tracing_mark_write: ")))
-		return true
+		return text.addText(w, bytes.TrimPrefix(args, []byte("tracing_mark_write: ")))
 	}, "tracing_mark_write", "0", "print")
 	// work struct ffffff83b8f89238: function binder_deferred_func
-	function := p.TracepointNamed("workqueue_execute_start").FieldNamed("function")
-	add("workqueue_execute_start", func(e *ftrace.Event, args []byte) bool {
+	function := newField(p.TracepointNamed("workqueue_execute_start"), "function")
+	add("workqueue_execute_start", func(w *token.Writer, args []byte) bool {
 		_, name, ok := bytes.Cut(args, []byte("function "))
-		e.AddText(function, name)
-		return ok
+		return ok && function.addText(w, name)
 	}, "workqueue_execute_start")
 	return events, kinds
 }
@@ -91,9 +121,9 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 // key is one key in the text and the tracepoint field that it sets.
 type key struct {
 	key   string
-	field *ftrace.Field
+	field field
 	bit   uint64 // identifies the field, also among several keys
-	add   func(e *ftrace.Event, f *ftrace.Field, value []byte) bool
+	add   func(w *token.Writer, f field, value []byte) bool
 }
 
 // keys decodes args of the form key=value.
@@ -107,14 +137,11 @@ func newKeys(t *ftrace.Tracepoint, spec string) *keys {
 	k := &keys{lead: -1}
 	for i, word := range strings.Fields(spec) {
 		word, optional := strings.CutPrefix(word, "[")
-		name, field, renamed := strings.Cut(strings.TrimSuffix(word, "]"), ":")
+		name, of, renamed := strings.Cut(strings.TrimSuffix(word, "]"), ":")
 		if !renamed {
-			field = name
+			of = name
 		}
-		f := t.FieldNamed(field)
-		if f == nil {
-			panic(fmt.Sprintf("systrace: %s has no field %s", t.Name, field))
-		}
+		f := newField(t, of)
 		bit := uint64(1) << i
 		for _, other := range k.keys {
 			if other.field == f {
@@ -127,13 +154,13 @@ func newKeys(t *ftrace.Tracepoint, spec string) *keys {
 		if name == "name" {
 			k.lead = i
 		}
-		k.keys = append(k.keys, key{name, f, bit, adder(field, f.Type)})
+		k.keys = append(k.keys, key{name, f, bit, adder(of, f.FieldType)})
 	}
 	return k
 }
 
 // adder returns how to read the values of a field.
-func adder(name string, t ftrace.FieldType) func(*ftrace.Event, *ftrace.Field, []byte) bool {
+func adder(name string, t ftrace.FieldType) func(*token.Writer, field, []byte) bool {
 	switch {
 	case name == "prev_state":
 		return addTaskState
@@ -151,45 +178,40 @@ func adder(name string, t ftrace.FieldType) func(*ftrace.Event, *ftrace.Field, [
 	return addInt
 }
 
-func addTaskState(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
-	e.AddInt(f, linux.ParseTaskState(value[:wordLen(value)]))
-	return true
+func addTaskState(w *token.Writer, f field, value []byte) bool {
+	return f.addInt(w, linux.ParseTaskState(value[:wordLen(value)]))
 }
 
-func addHex(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+func addHex(w *token.Writer, f field, value []byte) bool {
 	n, err := strconv.ParseUint(string(value), 16, 64)
-	e.AddInt(f, n)
-	return err == nil
+	return err == nil && f.addInt(w, n)
 }
 
-func addWord(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
-	e.AddText(f, value[:wordLen(value)])
-	return true
+func addWord(w *token.Writer, f field, value []byte) bool {
+	return f.addText(w, value[:wordLen(value)])
 }
 
-func addText(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
-	e.AddText(f, value)
-	return true
+func addText(w *token.Writer, f field, value []byte) bool {
+	return f.addText(w, value)
 }
 
 // addMember reads what a process's memory is used for: a number or, of newer kernels, a name.
-func addMember(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+func addMember(w *token.Writer, f field, value []byte) bool {
 	if i := slices.Index(rssMembers, string(value)); i >= 0 {
-		e.AddInt(f, uint64(i))
-		return true
+		return f.addInt(w, uint64(i))
 	}
-	return addInt(e, f, value)
+	return addInt(w, f, value)
 }
 
 // rssMembers are the members of the kernel's mm_rss_stat in its order.
 var rssMembers = []string{"MM_FILEPAGES", "MM_ANONPAGES", "MM_SWAPENTS", "MM_SHMEMPAGES"}
 
 // addBytes reads a number of bytes, after which the kernel writes B.
-func addBytes(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
-	return addInt(e, f, bytes.TrimSuffix(value, []byte("B")))
+func addBytes(w *token.Writer, f field, value []byte) bool {
+	return addInt(w, f, bytes.TrimSuffix(value, []byte("B")))
 }
 
-func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+func addInt(w *token.Writer, f field, value []byte) bool {
 	// The name of the number may follow it.
 	value = value[:wordLen(value)]
 	digits, negative := bytes.CutPrefix(value, []byte("-"))
@@ -200,7 +222,7 @@ func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
 		ok, rest = err == nil, nil
 	}
 	limit := uint64(math.MaxUint64)
-	if f.Type == ftrace.Int32 || f.Type == ftrace.Uint32 {
+	if f.FieldType == ftrace.Int32 || f.FieldType == ftrace.Uint32 {
 		limit = math.MaxUint32
 	}
 	if negative {
@@ -212,13 +234,12 @@ func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
 	if negative {
 		n = -n
 	}
-	e.AddInt(f, n)
-	return true
+	return f.addInt(w, n)
 }
 
-// decode adds the values of args to the event. A value extends up to the next word
+// decode adds the values of args to a token. A value extends up to the next word
 // with an equals sign, because thread names may contain spaces.
-func (k *keys) decode(e *ftrace.Event, args []byte) bool {
+func (k *keys) decode(w *token.Writer, args []byte) bool {
 	var seen uint64
 	add := func(i int, value []byte) bool {
 		f := &k.keys[i]
@@ -226,7 +247,7 @@ func (k *keys) decode(e *ftrace.Event, args []byte) bool {
 			return true
 		}
 		seen |= f.bit
-		return f.add(e, f.field, bytes.TrimRight(value, " "))
+		return f.add(w, f.field, bytes.TrimRight(value, " "))
 	}
 	equals := bytes.IndexByte(args, '=')
 	start := bytes.LastIndexByte(args[:max(equals, 0)], ' ') + 1
@@ -260,9 +281,9 @@ func (k *keys) decode(e *ftrace.Event, args []byte) bool {
 
 // decodeSwitch decodes a sched_switch. By default trace-cmd report writes it in its
 // own form: comm:pid [prio] state ==> comm:pid [prio].
-func (k *keys) decodeSwitch(e *ftrace.Event, args []byte) bool {
+func (k *keys) decodeSwitch(w *token.Writer, args []byte) bool {
 	if bytes.HasPrefix(args, []byte("prev_")) {
-		return k.decode(e, args)
+		return k.decode(w, args)
 	}
 	prev, next, ok := bytes.Cut(args, []byte(" ==> "))
 	prio := bytes.LastIndex(prev, []byte("] "))
@@ -272,7 +293,7 @@ func (k *keys) decodeSwitch(e *ftrace.Event, args []byte) bool {
 	values := append(taskOf(prev[:prio]), prev[prio+len("] "):])
 	values = append(values, taskOf(bytes.TrimSuffix(next, []byte("]")))...)
 	for i, value := range values {
-		if f := &k.keys[i]; !f.add(e, f.field, value) {
+		if f := &k.keys[i]; !f.add(w, f.field, value) {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -24,10 +25,10 @@ func newParser(c *model.Context) *parser {
 }
 
 // Event turns a token into rows.
-func (p *parser) Event(ts int64, token []byte) error {
-	tid := int64(binary.LittleEndian.Uint32(token[tokenPID:]))
-	tgid := int64(binary.LittleEndian.Uint32(token[tokenTGID:]))
-	task := model.StringID(binary.LittleEndian.Uint32(token[tokenTask:]))
+func (p *parser) Event(ts int64, data []byte) error {
+	tid := int64(binary.LittleEndian.Uint32(data[tokenPID:]))
+	tgid := int64(binary.LittleEndian.Uint32(data[tokenTGID:]))
+	task := model.StringID(binary.LittleEndian.Uint32(data[tokenTask:]))
 	utid := p.Machine.Thread(tid)
 	if task != p.unnamed {
 		p.Machine.SetThreadName(utid, task, model.ThreadNameFtrace)
@@ -35,16 +36,24 @@ func (p *parser) Event(ts int64, token []byte) error {
 	if tgid != noTGID {
 		p.Machine.ThreadOf(tid, tgid)
 	}
-	kind := token[tokenKind]
-	if kind == kindUnknown {
+	kind := kind(data[tokenKind])
+	switch kind {
+	case kindUnknown:
+		return nil
+	case kindMalformed:
+		p.File.LogTime(model.StatSystraceParseFailure, ts, nil)
 		return nil
 	}
 	e := &p.event
 	e.Reset(p.events[kind].tracepoint)
-	e.TS, e.TID, e.CPU = ts, tid, int64(binary.LittleEndian.Uint16(token[tokenCPU:]))
-	if !p.events[kind].decode(e, token[tokenArgs:]) {
-		p.File.LogTime(model.StatSystraceParseFailure, ts, nil)
-		return nil
+	e.TS, e.TID, e.CPU = ts, tid, int64(binary.LittleEndian.Uint16(data[tokenCPU:]))
+	for r := token.Reader(data[tokenFields:]); len(r) > 0; {
+		number := r.Uint()
+		if field := e.Tracepoint.Field(number >> 1); number&1 == isText {
+			e.AddText(field, r.Raw())
+		} else {
+			e.AddInt(field, r.Uint())
+		}
 	}
 	p.ftrace.Handle(e)
 	return nil

@@ -70,6 +70,7 @@ type reader struct {
 	failed  int64 // offset of the first line that is not an event, or None
 	why     string
 	skipped int64 // bytes before the first line that is read
+	one     block // of a line that is decoded again
 }
 
 func read(in *format.Input) error {
@@ -93,15 +94,9 @@ func read(in *format.Input) error {
 	if bytes.HasPrefix(head, []byte("<")) {
 		r.page, r.section = true, inPage
 	}
-	l := lines.NewReader(text)
-	for l.Next() {
-		r.offset = r.skipped + l.Offset()
-		if err := r.line(r.unescape(bytes.TrimSuffix(l.Bytes(), []byte("\r")))); err != nil {
-			return err
-		}
-	}
-	if l.Err() != nil {
-		return l.Err()
+	l := lines.NewAhead(text, in.Part, r.parser.decode)
+	if err := l.Each(r.block); err != nil {
+		return err
 	}
 	if len(bytes.TrimSpace(l.Rest())) > 0 && r.section != inPage {
 		in.File.LogAt(model.StatTruncatedInput, r.skipped+l.Offset(), nil)
@@ -129,16 +124,26 @@ var (
 	headerStarts = [][]byte{[]byte("cpus="), []byte("version = ")} // trace-cmd writes these
 )
 
-// unescape removes the line end that systrace wrote into the lines of a string in a page. It escaped nothing else.
-func (r *reader) unescape(text []byte) []byte {
-	if rest, ok := bytes.CutSuffix(text, lineEnd); ok && r.section == inTrace && (r.escaped || r.events == 0) {
-		r.escaped = true
-		return rest
+// block reads the lines of a block. Of those with the line end that systrace wrote into the lines of a string in a page, that is left
+// out. It escaped nothing else.
+func (r *reader) block(b *block) error {
+	for i := range b.lines {
+		b, l := b, &b.lines[i]
+		if l.escaped && r.section == inTrace && (r.escaped || r.events == 0) {
+			r.escaped = true
+		} else if l.escaped {
+			b, l = &r.one, r.one.unescaped(r.parser, b, l)
+		}
+		r.offset = r.skipped + b.offset + int64(l.from)
+		if err := r.line(b, l); err != nil {
+			return err
+		}
 	}
-	return text
+	return nil
 }
 
-func (r *reader) line(text []byte) error {
+func (r *reader) line(b *block, l *decoded) error {
+	text := b.text[l.from:l.to]
 	if r.page && r.section != inPage && (bytes.Contains(text, dataEnd) || r.escaped && bytes.HasSuffix(text, stringEnd)) {
 		switch r.section {
 		case inData:
@@ -167,7 +172,7 @@ func (r *reader) line(text []byte) error {
 			r.section = inOther
 		}
 	case inTrace:
-		return r.event(text)
+		return r.event(b, l)
 	case inProcess, inThreads:
 		r.listed(text)
 	}
@@ -175,15 +180,12 @@ func (r *reader) line(text []byte) error {
 }
 
 // event reads a line of a trace.
-func (r *reader) event(text []byte) error {
-	if len(text) == 0 || text[0] == '#' {
-		return nil
-	}
-	ok, err := r.push(text, r.offset)
-	switch {
-	case ok:
+func (r *reader) event(b *block, l *decoded) error {
+	if l.ok {
 		r.events++
-	case err == nil && !r.notice(text):
+		return r.push(b, l, r.offset)
+	}
+	if text := b.text[l.from:l.to]; len(text) > 0 && text[0] != '#' && !r.notice(text) {
 		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
 		if r.failed == model.None {
 			r.failed = r.offset
@@ -192,7 +194,7 @@ func (r *reader) event(text []byte) error {
 			}
 		}
 	}
-	return err
+	return nil
 }
 
 // notice reads the lines that tracers write between the events. It returns false

@@ -320,6 +320,13 @@ func TestOldPage(t *testing.T) {
 	}
 }
 
+// What looks like the line end of an old page, or like an event in a comment, is neither in a trace.
+func TestEndsAndComments(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace", []byte(header+"a-10 [000] .... 1.000000: tracing_mark_write: I|10|x\n"+
+		"a-10 [000] .... 2.000000: tracing_mark_write: I|10|y\\n\\\n# a-10 [000] .... 3.000000: tracing_mark_write: I|10|z\n"))
+	tables.Want(t, "slice", "ts|name", "1000000000|x", `2000000000|y\n\`)
+}
+
 func TestInJSON(t *testing.T) {
 	text, _ := json.Marshal(string(trace("a-4 (4) [000] tracing_mark_write: B|4|\"quoted\"", "a-4 (4) [000] tracing_mark_write: E|4")))
 	data := fmt.Appendf(nil, `{"traceEvents":[{"ph":"X","name":"json","pid":1,"tid":1,"ts":5,"dur":1}],"systemTraceEvents":%s}`, text)

@@ -60,3 +60,18 @@ func TestDensePages(t *testing.T) {
 		}
 	}
 }
+
+// Whether values get a dictionary does not depend on the columns that were encoded before.
+func TestDistinct(t *testing.T) {
+	several, many := make([]int64, 100_000), make([]int64, 100_000)
+	for i := range several {
+		several[i], many[i] = int64(i%10_000), int64(i/3)
+	}
+	var d distinct
+	indices := make([]int32, len(several))
+	first := d.encode(several, nil, indices, len(several)/4)
+	d.encode(many, nil, indices, len(many))
+	if again := d.encode(several, nil, indices, len(several)/4); again != first {
+		t.Errorf("%t after a column of many values, %t without", again, first)
+	}
+}

@@ -78,8 +78,7 @@ const manyDistinct = 4096
 // encode stores the numbers of the values whose bit is set, or of all values if valid is
 // nil. It returns false if there are, or seem to be, more than limit distinct values.
 func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit int) bool {
-	clear(d.slots)
-	d.values = d.values[:0]
+	d.slots, d.values = d.slots[:0], d.values[:0] // their growth is when values are counted, so each column begins without slots
 	for i, v := range values {
 		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
 			indices[i] = 0
@@ -114,7 +113,8 @@ func (d *distinct) slot(v int64) *int32 {
 
 // rehash makes room for twice as many values.
 func (d *distinct) rehash() {
-	d.slots = make([]int32, max(1024, 2*len(d.slots)))
+	d.slots = grow(&d.slots, max(1024, 2*len(d.slots)))
+	clear(d.slots)
 	for i, v := range d.values {
 		*d.slot(v) = int32(i + 1)
 	}

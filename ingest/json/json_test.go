@@ -170,6 +170,33 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// A block may seem to end between two events, but be in the args of one: what follows is read again, with its offsets.
+func TestFalseBorders(t *testing.T) {
+	event := func(i int, args string) string {
+		return fmt.Sprintf(`{"args":%s,"ph":"X","name":"n%d","pid":1,"tid":1,"ts":%d,"dur":1}`, args, i, i)
+	}
+	var events []string
+	for i := range 30_000 {
+		events = append(events, event(i, `{}`))
+	}
+	objects := strings.Repeat("{\"args\":1},\n", 50_000) // more than a block
+	events[15_000] = event(15_000, `{"a":[`+objects+`{"args":2}]}`)
+	events[25_000] = event(25_000, `{"a":"`+strings.NewReplacer(`"`, `\"`, "\n", " ").Replace(objects)+`"}`)
+	text := "[" + strings.Join(events, ",\n") + ",\n"
+	tables := read(t, text+`{"ph":,}]`)
+	tables.Want(t, "import_log", "name|byte_offset", fmt.Sprintf("json_tokenizer_failure|%d", len(text)))
+	names := tables.Rows("slice", "name")
+	for i, name := range names {
+		if want := fmt.Sprintf("n%d", i); name != want {
+			t.Fatalf("slice %d is %s, want %s", i, name, want)
+		}
+	}
+	args := slices.DeleteFunc(tables.Rows("args", "flat_key"), func(key string) bool { return !strings.HasPrefix(key, "args.a") })
+	if len(names) != 30_000 || len(args) != 50_002 {
+		t.Errorf("%d slices and %d args", len(names), len(args))
+	}
+}
+
 // TestWithoutLastBracket reads arrays without their last bracket, which the format lets writers leave out.
 func TestWithoutLastBracket(t *testing.T) {
 	for end, want := range map[string][]string{"": nil, ",": nil, ",\n": nil, ` ,{"ph":"X"`: {"truncated_input|1"}} {

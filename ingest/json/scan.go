@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	blockBytes  = 256 << 10
-	blocksAhead = 3
+	blockBytes = 256 << 10
+	// maxBorder is the maximum size in bytes of the text that is taken for the border of two events.
+	maxBorder = 256
 )
 
 // block is a part of the input and the events that were scanned in it.
 type block struct {
 	base   int64 // bytes of the input before buf[0]
 	buf    []byte
+	end    int // of the events that could be scanned, in buf
 	events []scanned
 	texts  [][]byte // of the events, in the order of the input
 	copies []byte   // texts with resolved escapes
@@ -54,15 +56,20 @@ type fault struct {
 }
 
 func (b *block) reset(base int64, buf []byte) {
-	b.base, b.buf = base, buf
+	b.base, b.buf, b.end = base, buf, 0
 	b.events, b.texts, b.copies = b.events[:0], b.texts[:0], b.copies[:0]
 }
 
-// ahead takes events while a goroutine scans the blocks after them. It ends where there is no
-// event, or one that is larger than a block.
+// ahead takes events while workers scan the blocks after them. It ends where there is no event,
+// or one that is larger than a block.
+//
+// A block ends where two events seem to meet, which a helper finds by the text that was between two events before. It did not
+// unless the scan of the block ends there, too. Then the blocks after it are not used, and the helper scans from there on, as it
+// does where it does not find that text.
 func (t *tokenizer) ahead() error {
+	blocks := pipeline.Workers() + 2
 	var failed error // of reading, valid once the helper has ended
-	h := pipeline.Help(blocksAhead, func(h *pipeline.Helper[*block]) {
+	h := pipeline.Share(blocks, func(h *pipeline.Helper[*block]) {
 		for begun := false; ; begun = true {
 			b, ok := h.Next()
 			if !ok {
@@ -73,15 +80,19 @@ func (t *tokenizer) ahead() error {
 					return
 				}
 			}
-			more := t.fill(b)
+			more := t.cut(b) || t.fill(b)
 			h.Done(b)
 			if !more {
 				return
 			}
 		}
+	}, func(b *block) {
+		if b.end == 0 {
+			b.scanAll()
+		}
 	})
 	defer h.Stop()
-	for range blocksAhead {
+	for range blocks {
 		h.Give(&block{space: make([]byte, 0, blockBytes)})
 	}
 	for {
@@ -96,31 +107,85 @@ func (t *tokenizer) ahead() error {
 				return err
 			}
 		}
+		if b.end < len(b.buf) {
+			t.back(h, b, blocks-1)
+			return nil
+		}
 		h.Give(b)
 	}
+}
+
+// back puts what is after the events of a block back into the buffer, with the n blocks that the helper has, and ends cutting at
+// borders.
+func (t *tokenizer) back(h *pipeline.Helper[*block], b *block, n int) {
+	rest := bytes.Clone(b.buf[b.end:])
+	at := b.base + int64(b.end)
+	for range n {
+		b, ok := h.Take()
+		if !ok {
+			break
+		}
+		rest = append(rest, b.buf...)
+	}
+	t.Buf, t.Pos, t.Base = append(rest, t.Buf[t.Pos:]...), 0, at
+	t.border, t.guessed = nil, true
+}
+
+// cut gives a block the input up to the last border in the buffer, and moves there. It returns false if there is none.
+func (t *tokenizer) cut(b *block) bool {
+	if t.border == nil {
+		return false
+	}
+	n := bytes.LastIndex(t.Buf[t.Pos:], t.border)
+	if n < 0 {
+		return false
+	}
+	b.reset(t.Offset(), t.Buf[t.Pos:t.Pos+n+1])
+	t.Pos += n + 1
+	return true
 }
 
 // fill scans the events in the buffer up to something else or an incomplete event, and leaves the
 // position there. It reports whether the buffer ended after at least one event.
 func (t *tokenizer) fill(b *block) bool {
-	b.reset(t.Base, t.Buf)
+	b.reset(t.Offset(), t.Buf[t.Pos:])
+	err := b.scanAll()
+	t.Pos += b.end
+	if n := len(b.events); n > 1 && !t.guessed {
+		t.border = borderOf(b.buf, b.events[n-2].end, b.events[n-1].start)
+	}
+	b.buf = b.buf[:b.end]
+	return err == jsonlex.ErrMore && len(b.events) > 0
+}
+
+// borderOf returns a copy of the text from the bracket that ends an event to the key of the next one's first member, or nil.
+func borderOf(buf []byte, end, start int) []byte {
+	text := buf[end-1 : min(start+maxBorder, len(buf))]
+	if colon := bytes.IndexByte(text, ':'); colon >= 0 {
+		return bytes.Clone(text[:colon])
+	}
+	return nil
+}
+
+// scanAll scans the block's events up to something else or an incomplete event.
+func (b *block) scanAll() error {
+	l := jsonlex.Lexer{Buf: b.buf}
 	for {
-		start := t.Pos
-		c, err := t.Space()
+		c, err := l.Space()
 		if err == nil && c == ',' {
-			t.Pos++
-			c, err = t.Space()
+			l.Pos++
+			c, err = l.Space()
 		}
 		if err == nil && c != '{' {
 			err = jsonlex.ErrSyntax
 		}
 		if err == nil {
-			err = b.scan(&t.Lexer)
+			err = b.scan(&l)
 		}
 		if err != nil {
-			t.Pos = start
-			return err == jsonlex.ErrMore && len(b.events) > 0
+			return err
 		}
+		b.end = l.Pos
 	}
 }
 

@@ -38,6 +38,8 @@ type tokenizer struct {
 	one       block            // the event that is read alone
 	ids       []model.StringID // of the texts of the current event
 	aheadFrom int64            // offset from which on blocks are scanned ahead
+	border    []byte           // text between two events, nil if it is not known
+	guessed   bool             // a border was none
 
 	found   bool     // an event, or another trace's text, was found
 	members []string // names in the outer object, up to maxMembers

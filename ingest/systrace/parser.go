@@ -5,22 +5,25 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // parser turns events, in timestamp order, into rows.
 type parser struct {
 	*model.Context
-	ftrace  *ftrace.Parser
-	events  []event         // by kind
-	kinds   map[string]kind // by name in the text
-	event   ftrace.Event
-	unnamed model.StringID // placeholder for thread names that ftrace forgot
+	ftrace   *ftrace.Parser
+	events   []event         // by kind
+	kinds    map[string]kind // by name in the text
+	switches kind
+	event    ftrace.Event
+	unnamed  model.StringID // placeholder for thread names that ftrace forgot
 }
 
 func newParser(c *model.Context) *parser {
 	p := &parser{Context: c, ftrace: ftrace.NewParser(c), unnamed: c.Store.Strings.Intern("<...>")}
 	p.events, p.kinds = newEvents(p.ftrace)
+	p.switches = p.kinds["sched_switch"]
 	return p
 }
 
@@ -44,10 +47,15 @@ func (p *parser) Event(ts int64, data []byte) error {
 		p.File.LogTime(model.StatSystraceParseFailure, ts, nil)
 		return nil
 	}
+	cpu, r := int64(binary.LittleEndian.Uint16(data[tokenCPU:])), token.Reader(data[tokenFields:])
+	if kind == p.switches {
+		p.schedSwitch(ts, cpu, r)
+		return nil
+	}
 	e := &p.event
 	e.Reset(p.events[kind].tracepoint)
-	e.TS, e.TID, e.CPU = ts, tid, int64(binary.LittleEndian.Uint16(data[tokenCPU:]))
-	for r := token.Reader(data[tokenFields:]); len(r) > 0; {
+	e.TS, e.TID, e.CPU = ts, tid, cpu
+	for len(r) > 0 {
 		number := r.Uint()
 		if field := e.Tracepoint.Field(number >> 1); number&1 == isText {
 			e.AddText(field, r.Raw())
@@ -57,4 +65,30 @@ func (p *parser) Event(ts int64, data []byte) error {
 	}
 	p.ftrace.Handle(e)
 	return nil
+}
+
+// schedSwitch handles the most frequent event without the search for its fields.
+func (p *parser) schedSwitch(ts, cpu int64, r token.Reader) {
+	var prev, next ftrace.Task
+	var state int64
+	for len(r) > 0 {
+		switch r.Uint() {
+		case pb.SchedSwitchFtraceEvent_PrevComm<<1 | isText:
+			prev.Comm = p.Store.Strings.InternBytes(r.Raw())
+		case pb.SchedSwitchFtraceEvent_PrevPID << 1:
+			prev.PID = int64(r.Uint())
+		case pb.SchedSwitchFtraceEvent_PrevPrio << 1:
+			prev.Priority = int32(r.Uint())
+		case pb.SchedSwitchFtraceEvent_PrevState << 1:
+			state = int64(r.Uint())
+		case pb.SchedSwitchFtraceEvent_NextComm<<1 | isText:
+			next.Comm = p.Store.Strings.InternBytes(r.Raw())
+		case pb.SchedSwitchFtraceEvent_NextPID << 1:
+			next.PID = int64(r.Uint())
+		case pb.SchedSwitchFtraceEvent_NextPrio << 1:
+			next.Priority = int32(r.Uint())
+		}
+	}
+	prev.PID, next.PID = int64(uint32(prev.PID)), int64(uint32(next.PID)) // -1 stands for an unknown one
+	p.ftrace.Switch(ts, cpu, prev, state, next)
 }

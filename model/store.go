@@ -142,7 +142,10 @@ func (s *Store) Close() {
 func (s *Store) Table(name string) *table.Table { return s.set.Table(name) }
 
 // Rows returns the number of rows in each table, by name.
-func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
+func (s *Store) Rows() map[string]int64 {
+	s.args.Settle() // another goroutine stores them
+	return s.set.Rows()
+}
 
 // words are strings that trackers store often.
 type words struct {

@@ -50,8 +50,9 @@ type Engine struct {
 	included  map[string]error            // modules that were included, with the error of those that failed
 	including []string                    // modules that are being included
 	built     bool                        // the functions that build messages are defined
-	lazy      map[string]string           // statements of the prelude that define a table, by its name
-	needs     map[string][]string         // what objects of the prelude need of them, by name
+	lazy      map[string]string           // statements that define a table or view, by its lower-case name
+	waits     []string                    // the names, in the order of definition
+	needs     map[string][]string         // which of them functions of the prelude need, by name
 }
 
 // Source has the tables of a trace.
@@ -87,7 +88,7 @@ func (e *Engine) begin() error {
 	e.macros, e.tables, e.functions = map[string]*macro{}, map[string]*dataframe.Frame{}, map[string]*created{}
 	e.calls, e.included, e.lazy = map[string]*tableFunction{}, map[string]error{}, map[string]string{}
 	e.built = false
-	e.needs = map[string][]string{}
+	e.needs, e.waits = map[string][]string{}, nil
 	var err error
 	if e.db, err = sqlite.Open(); err != nil {
 		return err
@@ -357,16 +358,15 @@ var definitions = []func(*Engine) error{
 	(*Engine).defineEffects,
 }
 
-// defineTables makes the tables of the trace visible.
+// defineTables makes the tables of the trace visible, once a statement names them.
 func (e *Engine) defineTables() error {
-	var sql strings.Builder
-	sql.WriteString("CREATE TABLE perfetto_tables(name STRING); BEGIN;")
+	var shown []string
 	for _, name := range e.source.Names() {
-		shown := intrinsic(name)
-		fmt.Fprintf(&sql, "CREATE VIRTUAL TABLE %s USING %s; INSERT INTO perfetto_tables VALUES('%s');", shown, frameModule, shown)
+		name = intrinsic(name)
+		e.wait(name, "CREATE VIRTUAL TABLE "+name+" USING "+frameModule)
+		shown = append(shown, "('"+name+"')")
 	}
-	sql.WriteString("COMMIT")
-	return e.db.Exec(sql.String())
+	return e.db.Exec("CREATE TABLE perfetto_tables(name STRING); INSERT INTO perfetto_tables VALUES " + strings.Join(shown, ", "))
 }
 
 // defineOwn makes the tables of the dataset visible that Trace Processor does not have. A view or table of the same name comes

@@ -68,8 +68,8 @@ func (e *Engine) hint(name, known string, modules bool) string {
 			best.offer(stmt.Text(0))
 		}
 	}
-	for lazy := range e.lazy {
-		best.offer(lazy)
+	for _, name := range e.waits {
+		best.offer(name)
 	}
 	return best.hint()
 }

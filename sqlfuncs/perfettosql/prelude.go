@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
@@ -12,74 +13,114 @@ import (
 //go:embed prelude/*.sql
 var prelude embed.FS
 
-// lazyPrelude is the file of statements that run when a statement first names what they define.
-const lazyPrelude = "prelude/lazy.sql"
+// predefined is a statement of the prelude.
+type predefined struct {
+	sql   string
+	names map[string]bool // all in it, in lower case
+	made  *creation       // by CREATE PERFETTO, or nil
+	waits string          // the lower-case name of the table or view that it makes, once a statement names that; "" if it is run at once
+}
 
-// runPrelude defines what every engine has. Its queries are compiled when they are first used.
-func (e *Engine) runPrelude() error {
+// statements are those of the prelude, in order.
+var statements = sync.OnceValues(func() (all []predefined, err error) {
 	paths, err := fs.Glob(prelude, "prelude/*.sql")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := e.db.Exec("BEGIN"); err != nil {
-		return err
-	}
-	for _, path := range append([]string{lazyPrelude}, paths...) {
+	for _, path := range paths {
 		source, err := fs.ReadFile(prelude, path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		statements, err := sqltext.Split(string(source))
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		for _, one := range statements {
-			if err := e.predefine(one.Text, path == lazyPrelude); err != nil {
-				return fmt.Errorf("%s: %s: %w", path, strings.SplitN(one.Text, "\n", 2)[0], err)
+			p, err := newPredefined(one.Text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", path, strings.SplitN(one.Text, "\n", 2)[0], err)
 			}
+			all = append(all, p)
 		}
 	}
-	return e.db.Exec("COMMIT")
+	return all, nil
+})
+
+func newPredefined(sql string) (p predefined, err error) {
+	tokens, err := sqltext.Tokenize(sql)
+	if err != nil {
+		return p, err
+	}
+	p = predefined{sql: sql, names: map[string]bool{}}
+	for _, t := range tokens {
+		p.names[strings.ToLower(t.Text)] = true
+	}
+	if p.made, err = parseCreate(sql, tokens); err != nil {
+		return p, err
+	}
+	switch {
+	case p.made == nil:
+		p.waits = strings.ToLower(tokens[2].Text) // CREATE TABLE name
+	case p.made.what == "VIEW":
+		p.waits, p.sql = strings.ToLower(p.made.name), "CREATE VIEW "+sqltext.QuoteName(p.made.name)+" AS "+p.made.body
+	case p.made.what == "TABLE":
+		p.waits = strings.ToLower(p.made.name)
+	default:
+		p.made.replace = true // some names are defined in Go too
+	}
+	return p, nil
 }
 
-// predefine runs a statement of the prelude, or keeps it until its object is named.
-func (e *Engine) predefine(sql string, lazy bool) error {
-	tokens, err := sqltext.Tokenize(sql)
+// wait keeps a statement until another one names the table or view that it makes.
+func (e *Engine) wait(name, sql string) {
+	e.lazy[name] = sql
+	e.waits = append(e.waits, name)
+}
+
+// runPrelude defines the functions and macros that every engine has. Its tables and views wait.
+func (e *Engine) runPrelude() error {
+	all, err := statements()
 	if err != nil {
 		return err
 	}
-	c, err := parseCreate(sql, tokens)
-	switch {
-	case err != nil:
-		return err
-	case lazy:
-		name := tokens[2].Text // CREATE TABLE name
-		if c != nil {
-			name = c.name
+	for _, p := range all {
+		if p.waits != "" {
+			e.wait(p.waits, p.sql)
 		}
-		e.lazy[strings.ToLower(name)] = sql
-		return nil
-	case c == nil:
-		return e.db.Exec(sql)
-	case c.body != "":
-		for _, t := range tokens {
-			name := strings.ToLower(t.Text)
-			if _, ok := e.lazy[name]; ok || e.needs[name] != nil {
-				e.needs[strings.ToLower(c.name)] = append(e.needs[strings.ToLower(c.name)], name)
+	}
+	for _, p := range all {
+		if p.waits == "" {
+			if err := e.predefine(p); err != nil {
+				return fmt.Errorf("%s: %w", p.made.name, err)
 			}
 		}
 	}
-	switch {
-	case c.what == "VIEW":
-		return e.db.Exec("CREATE VIEW " + sqltext.QuoteName(c.name) + " AS " + c.body)
-	case c.what == "FUNCTION" && c.body != "":
-		return e.addFunction(&created{engine: e, name: c.name, args: c.args, sql: c.body})
-	}
-	c.replace = true // some names are defined in Go too
-	return e.created(c)
+	return nil
 }
 
-// defineNamed runs the statements of the lazy prelude that define what a statement names, also in text.
+// predefine defines a function or macro of the prelude. The queries of functions are compiled when they are first used.
+func (e *Engine) predefine(p predefined) error {
+	c := *p.made
+	if c.what != "FUNCTION" || c.body == "" {
+		return e.created(&c)
+	}
+	name := strings.ToLower(c.name)
+	for other := range p.names {
+		if _, waits := e.lazy[other]; other != name && (waits || e.needs[other] != nil) {
+			e.needs[name] = append(e.needs[name], other)
+		}
+	}
+	return e.addFunction(&created{engine: e, name: c.name, args: c.args, sql: c.body})
+}
+
+// listing are names in statements that see all tables and views: the lists of them, and ALTER. After BEGIN, ROLLBACK would take back
+// what was defined in between.
+var listing = map[string]bool{
+	"sqlite_master": true, "sqlite_schema": true, "table_list": true, "pragma_table_list": true, "alter": true, "begin": true, "savepoint": true,
+}
+
+// defineNamed runs the statements that define what a statement names, also in text.
 func (e *Engine) defineNamed(tokens []sqltext.Token) error {
 	if len(e.lazy) == 0 {
 		return nil
@@ -97,8 +138,8 @@ func (e *Engine) defineNamed(tokens []sqltext.Token) error {
 			}
 			continue
 		}
-		if name == "sqlite_master" || name == "sqlite_schema" || name == "alter" { // ALTER looks at all views
-			for name := range e.lazy {
+		if listing[name] {
+			for _, name := range e.waits {
 				if err := e.defineLazy(name); err != nil {
 					return err
 				}
@@ -111,7 +152,7 @@ func (e *Engine) defineNamed(tokens []sqltext.Token) error {
 	return nil
 }
 
-// defineLazy defines an object of the lazy prelude, or what an object of the prelude needs.
+// defineLazy defines what waits under a name, or what a function of the prelude needs.
 func (e *Engine) defineLazy(name string) error {
 	for _, needed := range e.needs[name] {
 		if err := e.defineLazy(needed); err != nil {

@@ -3,8 +3,7 @@
 CREATE PERFETTO VIEW trace_bounds AS SELECT * FROM _trace_bounds;
 
 -- The metrics of version 1.
-CREATE TABLE _trace_metrics(name STRING);
-INSERT INTO _trace_metrics VALUES
+CREATE TABLE _trace_metrics AS WITH metric(name) AS (VALUES
 ('ad_services_metric'), ('android_anomaly'), ('android_anr'), ('android_auto_multiuser'), ('android_batt'), ('android_binder'),
 ('android_blocking_calls_cuj_metric'), ('android_blocking_calls_cuj_per_frame_metric'), ('android_blocking_calls_unagg'),
 ('android_boot'), ('android_boot_unagg'), ('android_broadcasts'), ('android_camera'), ('android_camera_unagg'), ('android_cpu'),
@@ -23,7 +22,8 @@ INSERT INTO _trace_metrics VALUES
 ('chrome_performance_mark_hashes'), ('chrome_scroll_jank_v3'), ('chrome_slice_names'), ('chrome_study_hashes'),
 ('chrome_unsymbolized_args'), ('chrome_user_event_hashes'), ('test_chrome_metric'), ('clone_duration'), ('chrome_dropped_frames'),
 ('chrome_long_latency'), ('frame_times'), ('media_metric'), ('reported_by_page'), ('trace_metadata'), ('trace_stats'),
-('webview_jank_approximation');
+('webview_jank_approximation'))
+SELECT name FROM metric;
 CREATE PERFETTO VIEW trace_metrics AS SELECT * FROM _trace_metrics;
 
 CREATE PERFETTO VIEW _trace_import_logs AS

@@ -3,6 +3,7 @@ package tables
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"unsafe"
@@ -45,10 +46,17 @@ type File struct {
 	pool   *dataframe.Pool
 	reader *file.Reader
 	at     map[string]int
+	part   bool // of a file that its owner closes
+}
+
+// Input is where the bytes of a file come from.
+type Input interface {
+	physical.ReaderAtSeeker
+	io.Closer
 }
 
 // OpenFile opens a Parquet file, and closes it if that fails. Texts go to the pool.
-func OpenFile(from *os.File, pool *dataframe.Pool) (f *File, err error) {
+func OpenFile(from Input, pool *dataframe.Pool) (f *File, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, from.Close())
@@ -74,7 +82,17 @@ func rescue(err *error) {
 }
 
 // Close closes the file. Columns that were not read by then cannot be.
-func (f *File) Close() error { return f.reader.Close() }
+func (f *File) Close() error {
+	if f.part {
+		return nil
+	}
+	return f.reader.Close()
+}
+
+// Part returns some rows of the file, whose texts go to another pool. Any goroutine may read them until the file is closed.
+func (f *File) Part(from, to int, pool *dataframe.Pool) *File {
+	return &File{rows: to - from, first: f.first + from, pool: pool, reader: f.reader, at: f.at, part: true}
+}
 
 // Slice narrows the file to some of its rows.
 func (f *File) Slice(from, to int) { f.first, f.rows = f.first+from, to-from }

@@ -106,8 +106,13 @@ func (w *chunkWriter) Row(values []any) error {
 
 // add adds a value to a column, or NULL if it is not of the column's type.
 func (w *chunkWriter) add(i int, v any) {
-	if huge, ok := v.(*big.Int); ok && w.columns[i].Type == table.TypeFloat64 {
-		v, _ = new(big.Float).SetInt(huge).Float64()
+	if w.columns[i].Type == table.TypeFloat64 {
+		switch n := v.(type) {
+		case *big.Int:
+			v, _ = new(big.Float).SetInt(n).Float64()
+		case int64:
+			v = float64(n)
+		}
 	}
 	switch w.columns[i].Type {
 	case table.TypeInt64:

@@ -46,7 +46,7 @@ extension: ## bin/tpconvert.duckdb_extension: traces are tables in any DuckDB of
 	GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) extension bin/tpconvert.duckdb_extension
 
 fleet: ## bin/tpfleet, a module of its own
-	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .
+	cd cmd/tpfleet && CGO_ENABLED=0 $(GO) build -pgo=off -o ../../bin/tpfleet .
 
 test: lint unit race smoke conformance ## all checks of a change
 

@@ -39,6 +39,17 @@ func (s *Session) Fork() *Session {
 	return f
 }
 
+// On begins a session of PerfettoSQL on the tables of a trace, without a folder for temporary files. Closing it closes the tables.
+func On(data *tables.Dataset, o Options) (*Session, error) {
+	o.Perfetto = true
+	s := &Session{options: o, data: data, drop: func() error { return nil }, starting: make(chan error, 1)}
+	s.starting <- nil
+	if err := s.Begin(); err != nil {
+		return nil, errors.Join(err, data.Close())
+	}
+	return s, nil
+}
+
 // Begin begins the session of PerfettoSQL on its data.
 func (s *Session) Begin() (err error) {
 	o := perfettosql.Options{Modules: s.options.Modules, Metrics: s.options.Metrics, Memory: cmp.Or(s.options.Memory, DefaultMemory),
@@ -141,10 +152,7 @@ func (q *Query) Infer(rows int) error {
 	if q.rows == nil {
 		return nil
 	}
-	var kinds []map[Kind]bool
-	for range q.Columns {
-		kinds = append(kinds, map[Kind]bool{})
-	}
+	kinds := make(Kinds, len(q.Columns))
 	for rows < 0 || len(q.ahead) < rows {
 		more, err := q.rows.Next()
 		if err != nil {
@@ -156,32 +164,48 @@ func (q *Query) Infer(rows int) error {
 		values := make([]any, len(q.Columns))
 		for i := range values {
 			values[i] = q.rows.Any(i)
-			switch values[i].(type) {
-			case int64:
-				kinds[i][Integer] = true
-			case float64:
-				kinds[i][Real] = true
-			case string:
-				kinds[i][Text] = true
-			case []byte:
-				kinds[i][Bytes] = true
-			}
 		}
+		kinds.Add(values)
 		q.ahead = append(q.ahead, values)
 	}
-	for i, found := range kinds {
-		switch {
-		case len(found) == 0:
-			q.Columns[i].Kind = Text
-		case len(found) == 1:
-			for k := range found {
-				q.Columns[i].Kind = k
-			}
-		case len(found) == 2 && found[Integer] && found[Real]:
-			q.Columns[i].Kind = Real
-		}
+	for i := range q.Columns {
+		q.Columns[i].Kind = kinds.Of(i)
 	}
 	return nil
+}
+
+// Kinds are the kinds of the values of each column of some rows, as bits.
+type Kinds []uint
+
+// Add adds those of a row of PerfettoSQL.
+func (k Kinds) Add(row []any) {
+	for i, v := range row {
+		switch v.(type) {
+		case int64:
+			k[i] |= 1 << Integer
+		case float64:
+			k[i] |= 1 << Real
+		case string:
+			k[i] |= 1 << Text
+		case []byte:
+			k[i] |= 1 << Bytes
+		}
+	}
+}
+
+// Of returns the kind of a column: a Variant if its values have several that are not numbers, and Text if there are none.
+func (k Kinds) Of(column int) Kind {
+	switch k[column] {
+	case 0, 1 << Text:
+		return Text
+	case 1 << Integer:
+		return Integer
+	case 1 << Real, 1<<Integer | 1<<Real:
+		return Real
+	case 1 << Bytes:
+		return Bytes
+	}
+	return Variant
 }
 
 func (q *Query) eachPerfetto(row func([]any) error) error {

@@ -69,7 +69,7 @@ func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string,
 		}
 		return nil
 	}
-	if err := pick(ctx, t, p, forget); err != nil {
+	if err := pick(ctx, t, p, nil, forget); err != nil {
 		return f, err
 	}
 	// Copies of the same content, which have no id, and what copies are of.
@@ -102,7 +102,7 @@ func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) 
 			return err
 		}
 		c, ids := choice{objects: map[task.Trace]bool{}}, map[string]bool{}
-		err = pick(ctx, t, p, func(e entry) error {
+		err = pick(ctx, t, p, nil, func(e entry) error {
 			if e.Status == task.Forgotten {
 				c.objects[e.Trace], ids[e.TraceID] = true, true
 			}

@@ -27,6 +27,29 @@ type ledgerColumn struct {
 	field    func(*entry) any
 }
 
+// value returns the value of the column: a string, an int64, or nil for NULL.
+func (c *ledgerColumn) value(e *entry) any {
+	switch v := c.field(e).(type) {
+	case *string:
+		if *v != "" || c.required {
+			return *v
+		}
+	case *int:
+		return int64(*v)
+	case *int64:
+		return *v
+	case **int64:
+		if *v != nil {
+			return **v
+		}
+	case *float64:
+		if *v != 0 {
+			return int64(*v * 1e9)
+		}
+	}
+	return nil
+}
+
 // entry is a row of the ledger.
 type entry struct {
 	task    string
@@ -112,28 +135,13 @@ func records(entries []entry, attempts bool) array.RecordReader {
 	defer b.Release()
 	for i, c := range columns {
 		for k := range entries {
-			number, null := int64(0), false
-			switch v := c.field(&entries[k]).(type) {
-			case *string:
-				if null = *v == "" && !c.required; !null {
-					b.Field(i).(*array.StringBuilder).Append(*v)
-					continue
-				}
-			case *int:
-				number = int64(*v)
-			case *int64:
-				number = *v
-			case **int64:
-				if null = *v == nil; !null {
-					number = **v
-				}
-			case *float64:
-				number, null = int64(*v*1e9), *v == 0
-			}
-			if null {
+			switch v := c.value(&entries[k]).(type) {
+			case string:
+				b.Field(i).(*array.StringBuilder).Append(v)
+			case int64:
+				b.Field(i).(*array.Int64Builder).Append(v)
+			default:
 				b.Field(i).AppendNull()
-			} else {
-				b.Field(i).(*array.Int64Builder).Append(number)
 			}
 		}
 	}

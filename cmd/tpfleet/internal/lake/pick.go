@@ -22,9 +22,14 @@ type Picked struct {
 // entryColumns are the columns of a picked entry.
 var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "error", "sha256", "converter_version", "schema_version", "task", "added_unix_ns"}
 
-// pick calls found with the entries that are picked. It is an error if there is no trace with one of the ids.
-func pick(ctx context.Context, t *table.Table, p Picked, found func(entry) error) error {
+// pick calls found with the entries that are picked, with entryColumns and more. It is an error if there is no trace with one of the ids.
+func pick(ctx context.Context, t *table.Table, p Picked, more []string, found func(entry) error) error {
 	columns := slices.Clone(entryColumns)
+	for _, name := range more {
+		if !slices.Contains(columns, name) {
+			columns = append(columns, name)
+		}
+	}
 	var choose func(b batch.Batch) ([]int, error)
 	missing := map[string]bool{}
 	if p.Where != "" {
@@ -107,7 +112,7 @@ func (l *Lake) Tried(ctx context.Context, p Picked) (traces []Tried, err error) 
 		if err != nil {
 			return err
 		}
-		return pick(ctx, t, p, func(e entry) error {
+		return pick(ctx, t, p, nil, func(e entry) error {
 			switch e.Status {
 			case task.Bad:
 				traces = append(traces, Tried{Trace: e.Trace})

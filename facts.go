@@ -64,6 +64,7 @@ type observer struct {
 	to   table.Sink    // nil drops the rows
 	rows *atomic.Int64 // of all tables
 	wall *int64        // wall clock at 0 of the trace clock, ns since 1970
+	host []string      // names of machines in metadata
 }
 
 // Chunk implements table.Sink. Once the context is done, it returns the context's error.
@@ -119,6 +120,9 @@ func (o *observer) facts() *Facts {
 	if o.wall != nil && o.Start != nil {
 		o.StartUnix = new(*o.wall + *o.Start)
 	}
+	if o.Machine.Name == "" && len(o.host) == 1 {
+		o.Machine.Name = o.host[0]
+	}
 	return &o.Facts
 }
 
@@ -171,7 +175,7 @@ func (o *observer) clocks(c *table.Chunk) {
 	}
 }
 
-// job finds the place of the traced process in its job.
+// job finds the place of the traced process in its job, and the names of machines.
 func (o *observer) job(c *table.Chunk) {
 	for row := range c.Rows {
 		switch textAt(c, "name", row) {
@@ -179,6 +183,10 @@ func (o *observer) job(c *table.Chunk) {
 			o.Rank = numberAt(c, "int_value", row)
 		case model.WorldSize:
 			o.WorldSize = numberAt(c, "int_value", row)
+		case model.HostName:
+			if name := textAt(c, "str_value", row); !slices.Contains(o.host, name) {
+				o.host = append(o.host, name)
+			}
 		}
 	}
 }

@@ -36,6 +36,7 @@ const (
 const (
 	Rank      = "rank"
 	WorldSize = "world_size"
+	HostName  = "host_name" // of a machine
 )
 
 // Machine returns the state of the machine with this raw id. Raw id 0 is the machine

@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,10 +27,60 @@ type planOptions struct {
 	mebibytes int64
 	jobs      int                     // that a small plan is divided among, 0 for none
 	accept    func(store.Object) bool // nil accepts all; otherwise it is no error if there are none
+	labels    labelOptions
+}
+
+// labelOptions are the flags that say where the labels of traces are.
+type labelOptions struct {
+	given   map[string]string
+	pattern string
+	task.LabelSources
+
+	compiled *regexp.Regexp
+}
+
+func (o *labelOptions) register(flags *pflag.FlagSet) {
+	flags.StringToStringVar(&o.given, "label", nil, "label of all traces, such as team=x")
+	flags.StringVar(&o.pattern, "label-pattern", "", "regular expression whose named groups are labels in the URL of a trace, such as '/(?P<device>[^/]+)/build-(?P<build>[0-9]+)/'")
+	flags.StringVar(&o.Sidecar, "label-sidecar", "", "what follows the URL of a trace in that of a JSON object with its labels, such as .labels.json")
+	flags.BoolVar(&o.Object, "label-object", false, "labels are also the metadata of objects and, in S3, their tags")
+}
+
+// check compiles the pattern.
+func (o *labelOptions) check() (err error) {
+	if o.pattern != "" {
+		o.compiled, err = regexp.Compile(o.pattern)
+	}
+	if err == nil && o.compiled != nil && strings.Join(o.compiled.SubexpNames(), "") == "" {
+		err = errors.New("it has no named group such as (?P<build>[0-9]+)")
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("--label-pattern: %w", err)}
+	}
+	if err := task.Labels(o.given).Check(); err != nil {
+		return usageError{fmt.Errorf("--label: %w", err)}
+	}
+	return nil
+}
+
+// of returns the labels that the flags give a trace. Those of --label count first.
+func (o *labelOptions) of(t task.Trace) task.Labels {
+	l := task.Labels{}
+	if o.compiled != nil {
+		l = task.LabelsIn(o.compiled, t.URL)
+	}
+	maps.Copy(l, o.given)
+	return l
+}
+
+// isSidecar reports whether an object is beside a trace, and none itself.
+func (o *labelOptions) isSidecar(url string) bool {
+	return o.Sidecar != "" && strings.HasSuffix(url, o.Sidecar)
 }
 
 func (o *planOptions) register(flags *pflag.FlagSet) {
 	o.registerSizes(flags)
+	o.labels.register(flags)
 	flags.BoolVar(&o.RetryBad, "retry-bad", false, "also plan the traces that could not be read before")
 	flags.BoolVar(&o.KeepVersions, "keep-versions", false, "keep the rows of older versions of a file or object that was written again")
 	flags.BoolVar(&o.Large, "large", false, "also plan the traces that took more than --max-memory or --max-time before")
@@ -87,6 +140,9 @@ func printTasks(w io.Writer, tasks []task.Task) error {
 
 // make lists the traces at URLs and divides those that are left into tasks. known is the number of the others.
 func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string) (tasks []task.Task, known int, err error) {
+	if err := o.labels.check(); err != nil {
+		return nil, 0, err
+	}
 	layout, err := l.Layout(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -109,6 +165,8 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 	}
 	tasks = plan.Tasks(left, layout, stores.Options(), o.Options)
 	for i := range tasks {
+		tasks[i].LabelSources = o.labels.LabelSources
+		tasks[i].Label(o.labels.of)
 		tasks[i].Contents = map[string]int64{}
 		for _, t := range tasks[i].Traces {
 			for _, sum := range contents[t.Bytes] {
@@ -127,7 +185,7 @@ func (o *planOptions) remaining(ctx context.Context, l *lake.Lake, stores *store
 	var traces []task.Trace
 	for _, url := range urls {
 		err := stores.List(ctx, url, func(found store.Object) {
-			if o.accept == nil || o.accept(found) {
+			if !o.labels.isSidecar(found.URL) && (o.accept == nil || o.accept(found)) {
 				traces = append(traces, task.Trace{URL: found.URL, Bytes: found.Bytes, ETag: found.ETag})
 			}
 		})

@@ -19,6 +19,7 @@ const featureFolder = 24
 // damaged data.
 var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 	2:             (*tokenizer).buildIDs,
+	3:             (*tokenizer).hostname,
 	4:             (*tokenizer).release,
 	11:            (*tokenizer).cmdline,
 	12:            (*tokenizer).eventDescriptions,
@@ -31,7 +32,7 @@ var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 
 // featureNames are the names of unsupported features.
 var featureNames = map[uint64]string{
-	1: "tracing_data", 3: "hostname", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
+	1: "tracing_data", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
 	13: "cpu_topology", 14: "numa_topology", 15: "branch_stack", 16: "pmu_mappings", 18: "auxtrace", 19: "stat", 20: "cache",
 	21: "sample_time", 22: "mem_topology", 23: "clockid", 25: "bpf_prog_info", 26: "bpf_btf",
 	28: "cpu_pmu_caps", 29: "clock_data", 30: "hybrid_topology", 31: "pmu_caps",
@@ -158,12 +159,18 @@ func guessBuildID(id []byte) int {
 }
 
 // release reads the kernel version.
-func (t *tokenizer) release(w *words) bool {
-	release := w.paddedText()
+func (t *tokenizer) release(w *words) bool { return t.fact(w, "system_release") }
+
+// hostname reads the name of the machine.
+func (t *tokenizer) hostname(w *words) bool { return t.fact(w, model.HostName) }
+
+// fact reads a text, which becomes metadata.
+func (t *tokenizer) fact(w *words, name string) bool {
+	text := w.paddedText()
 	if w.short {
 		return false
 	}
-	t.in.Machine.SetMetadata("system_release", model.StringArg(t.in.Store.Strings.Intern(release)))
+	t.in.Machine.SetMetadata(name, model.StringArg(t.in.Store.Strings.Intern(text)))
 	return true
 }
 

@@ -54,6 +54,7 @@ type Reader struct {
 	span      Message // without its events
 	found     bool
 	parts     parts
+	hosts     map[string]bool // that resources name
 	// SharedIDs says that a server's span may have the id of its client's, as in Zipkin.
 	SharedIDs bool
 }
@@ -61,7 +62,7 @@ type Reader struct {
 // New returns a reader for the spans of the input.
 func New(in *format.Input) *Reader {
 	in.UseClock(model.ClockRealtime)
-	r := &Reader{in: in, token: token.NewWriter(in.Store), byContent: map[uint64]model.UPID{}, byScope: map[uint64]int{},
+	r := &Reader{in: in, token: token.NewWriter(in.Store), byContent: map[uint64]model.UPID{}, byScope: map[uint64]int{}, hosts: map[string]bool{},
 		parts: newParts(), args: newArgs(in.File, in.Store.Strings)}
 	p := newParser(r)
 	r.stream = in.Sorter.NewStream(p)
@@ -114,6 +115,11 @@ func (r *Reader) process(message []byte) model.UPID {
 		case "service.name":
 			if text, ok := wire.Find(value, ValueText); ok {
 				name = strings.InternBytes(text.Bytes())
+			}
+		case "host.name":
+			if text, ok := wire.Find(value, ValueText); ok && len(text.Bytes()) > 0 && !r.hosts[string(text.Bytes())] {
+				r.hosts[string(text.Bytes())] = true
+				r.in.Machine.AddMetadata(model.HostName, model.StringArg(strings.InternBytes(text.Bytes())))
 			}
 		case "process.pid":
 			if number, ok := wire.Find(value, ValueInt); ok {

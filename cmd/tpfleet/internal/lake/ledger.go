@@ -17,7 +17,7 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// ledgerColumn is a column of the ledger. Its field is a *string, *int, *int64, **int64 or, in seconds, a *float64; nil, and unless the
+// ledgerColumn is a column of the ledger. Its field is a *string, *task.Labels, *int, *int64, **int64 or, in seconds, a *float64; nil, and unless the
 // column is required "" and 0 s, are NULL.
 type ledgerColumn struct {
 	name     string
@@ -33,6 +33,10 @@ func (c *ledgerColumn) value(e *entry) any {
 	case *string:
 		if *v != "" || c.required {
 			return *v
+		}
+	case *task.Labels:
+		if text := v.Text(); text != "" {
+			return text
 		}
 	case *int:
 		return int64(*v)
@@ -93,6 +97,7 @@ var ledgerColumns = []ledgerColumn{
 	{"read_unix_ns", false, false, "When the object was read, ns since 1970-01-01 UTC: of two versions, the one that was read last counts.", func(e *entry) any { return &e.Read }},
 	{"damaged", false, false, "Sum of the counts in stats that mean data read in part, and of gaps of unknown size.", func(e *entry) any { return &e.Damaged }},
 	{"truncated", false, false, "1 if the trace, or a file in it, ends too early, else 0.", func(e *entry) any { return &e.Truncated }},
+	{"labels", true, false, "Labels of the trace, a JSON object of texts, NULL if it has none.", func(e *entry) any { return &e.Labels }},
 }
 
 // attemptColumn is one more column, of a ledger that says which rows of the other tables count.
@@ -424,6 +429,8 @@ func entryIn(b batch.Batch, row int) (e entry) {
 		switch field := c.field(&e).(type) {
 		case *string:
 			*field = strings.Clone(b.Text(c.name, row))
+		case *task.Labels:
+			*field, _ = task.ReadLabels([]byte(b.Text(c.name, row))) // as Text wrote them
 		case *int:
 			*field = int(*b.Number(c.name, row))
 		case *int64:

@@ -20,7 +20,7 @@ type Picked struct {
 }
 
 // entryColumns are the columns of a picked entry.
-var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "error", "sha256", "converter_version", "schema_version", "task", "added_unix_ns"}
+var entryColumns = []string{"trace_id", "url", "etag", "bytes", "status", "error", "sha256", "converter_version", "schema_version", "task", "added_unix_ns", "labels"}
 
 // pick calls found with the entries that are picked, with entryColumns and more. It is an error if there is no trace with one of the ids.
 func pick(ctx context.Context, t *table.Table, p Picked, more []string, found func(entry) error) error {
@@ -102,6 +102,7 @@ func (e *entry) content() string {
 type Tried struct {
 	task.Trace
 	ID, Task string // of its rows, and what made them; "" if it is bad
+	Labels   task.Labels
 }
 
 // Tried returns the traces that are picked, except for copies and those that are superseded or forgotten.
@@ -115,9 +116,9 @@ func (l *Lake) Tried(ctx context.Context, p Picked) (traces []Tried, err error) 
 		return pick(ctx, t, p, nil, func(e entry) error {
 			switch e.Status {
 			case task.Bad:
-				traces = append(traces, Tried{Trace: e.Trace})
+				traces = append(traces, Tried{Trace: e.Trace, Labels: e.Labels})
 			case task.OK:
-				traces = append(traces, Tried{e.Trace, e.TraceID, e.task})
+				traces = append(traces, Tried{e.Trace, e.TraceID, e.task, e.Labels})
 			default:
 				if len(p.IDs) > 0 {
 					slog.WarnContext(ctx, "left alone: it has no rows", "trace_id", e.TraceID, "url", e.URL, "status", e.Status, "error", e.Error)

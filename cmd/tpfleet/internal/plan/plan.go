@@ -40,8 +40,9 @@ func Left(traces []task.Trace, ledger *lake.Ledger, o Options) (left []task.Trac
 func Again(tried []lake.Tried, layout string, stores []string, o Options) []task.Task {
 	slices.SortFunc(tried, func(a, b lake.Tried) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.URL, b.URL)) })
 	var bad, good []task.Trace
-	of := map[task.Trace]lake.Tried{}
+	of, labels := map[task.Trace]lake.Tried{}, map[string]task.Labels{}
 	for _, t := range tried {
+		labels[t.URL] = t.Labels
 		if t.ID == "" {
 			bad = append(bad, t.Trace)
 		} else {
@@ -58,7 +59,11 @@ func Again(tried []lake.Tried, layout string, stores []string, o Options) []task
 		}
 		t.ID = task.ID(t.Traces, t.Replaces)
 	}
-	return append(again, Tasks(bad, layout, stores, o)...)
+	all := append(again, Tasks(bad, layout, stores, o)...)
+	for i := range all {
+		all[i].Label(func(t task.Trace) task.Labels { return labels[t.URL] })
+	}
+	return all
 }
 
 // Tasks divides traces into tasks.

@@ -24,6 +24,9 @@ type Task struct {
 	Contents map[string]int64 `json:"contents,omitempty"`
 	// KeepVersions leaves the rows of older versions of the objects in the tables.
 	KeepVersions bool `json:"keep_versions,omitempty"`
+	// Labels has those of traces, by URL. They count before those of the sources.
+	Labels       map[string]Labels `json:"labels,omitempty"`
+	LabelSources LabelSources      `json:"label_sources,omitzero"`
 }
 
 // Trace is an object in a store, as it was when it was listed.
@@ -140,6 +143,7 @@ type Outcome struct {
 	Version   string         `json:"converter_version"`
 	Schema    int            `json:"schema_version"`
 	Seconds   float64        `json:"seconds"`
+	Labels    Labels         `json:"labels,omitempty"`
 }
 
 // Lacks reports whether a trace lacks data, as its stats say: something is lost, or was read in part.

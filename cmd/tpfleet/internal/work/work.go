@@ -106,6 +106,10 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 	}()
 	known := map[string]string{}
 	for f := range fetching {
+		labels, err := labelsOf(ctx, stores, &t, f.trace.URL)
+		if err != nil && f.err == nil {
+			f.err = err
+		}
 		o, isKnown, err := w.known(f, t.Contents)
 		if !isKnown && err == nil {
 			o, err = w.convert(ctx, f, spool, name, known, t.Replaces)
@@ -113,6 +117,7 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		if err != nil {
 			return nil, nil, err
 		}
+		o.Labels = labels
 		outcomes = append(outcomes, o)
 		if w.Tried != nil {
 			w.Tried()
@@ -131,6 +136,34 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		files = append(files, f)
 	}
 	return files, outcomes, nil
+}
+
+// labelsOf returns the labels of a trace. Those that the task gives it count before those beside it, and these before those of the object.
+func labelsOf(ctx context.Context, stores *store.Stores, t *task.Task, url string) (l task.Labels, err error) {
+	l = task.Labels{}
+	if t.LabelSources.Object {
+		found, err := stores.Labels(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(l, found)
+	}
+	if t.LabelSources.Sidecar != "" {
+		sidecar := url + t.LabelSources.Sidecar
+		text, err := stores.ReadIf(ctx, sidecar)
+		if err != nil {
+			return nil, err
+		}
+		if text != nil {
+			found, err := task.ReadLabels(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", sidecar, err)
+			}
+			maps.Copy(l, found)
+		}
+	}
+	maps.Copy(l, t.Labels[url])
+	return l, nil
 }
 
 // layout reads a layout and returns the packed schemas of its tables.

@@ -98,6 +98,7 @@ func newInitCommand() *cobra.Command {
 	var (
 		o      lakeOptions
 		single bool
+		s      specOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
@@ -122,7 +123,14 @@ counts if the ledger names the same attempt for its trace. --single-table does s
 			if err != nil {
 				return err
 			}
-			n, oneByOne, err := l.Init(cmd.Context(), single)
+			specs, err := s.read()
+			if err != nil {
+				return err
+			}
+			n, oneByOne, err := l.Init(cmd.Context(), single, specs...)
+			if errors.Is(err, lake.ErrSpec) {
+				return usageError{err}
+			}
 			if err != nil {
 				return err
 			}
@@ -134,6 +142,7 @@ counts if the ledger names the same attempt for its trace. --single-table does s
 		},
 	}
 	o.register(cmd.Flags())
+	s.register(cmd.Flags())
 	cmd.Flags().BoolVar(&single, "single-table", false, "make tables for commits to one of them at a time, also if the catalog can do more")
 	return cmd
 }

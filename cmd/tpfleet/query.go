@@ -61,7 +61,7 @@ In --where, SQLite's SQL is over the columns of the ledger.`,
 	flags.StringVar(&o.part, "part", "", "query only this part of the traces, such as 2/8")
 	flags.IntVarP(&o.Jobs, "jobs", "j", runtime.GOMAXPROCS(0), "traces at a time")
 	flags.StringVar(&o.format, "format", "table", "one of "+strings.Join(rowformat.Names, ", "))
-	flags.StringVar(&o.stdlib, "stdlib", "", `checkout of Perfetto with PerfettoSQL's modules; by default those of "tpconvert stdlib fetch"`)
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	return cmd
 }
 

@@ -29,6 +29,7 @@ func newRunCommand() *cobra.Command {
 		o lakeOptions
 		p planOptions
 		r runOptions
+		s specOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "run URL...",
@@ -51,6 +52,9 @@ again one by one; a trace whose own process is killed, too, has failed. If the f
 			if err != nil {
 				return err
 			}
+			if err := s.add(cmd.Context(), l); err != nil {
+				return err
+			}
 			p.jobs = r.jobs
 			tasks, known, err := p.make(cmd.Context(), l, stores, urls)
 			if err != nil {
@@ -62,6 +66,7 @@ again one by one; a trace whose own process is killed, too, has failed. If the f
 	o.register(cmd.Flags())
 	p.register(cmd.Flags())
 	r.register(cmd.Flags())
+	s.register(cmd.Flags())
 	return cmd
 }
 
@@ -92,7 +97,7 @@ func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, kn
 	account, err := o.carryOut(cmd, l, tasks)
 	account.Known += known
 	slog.Info("committed", "ok", account.OK, "replaced", account.Replaced, "copies", account.Copies, "bad", account.Bad, "large", account.Large,
-		"failed", account.Failed, "known", account.Known, "left", account.Left, "lossy", account.Lossy, "truncated", account.Truncated, "superseded", account.Superseded, "seconds", time.Since(begun).Round(100*time.Millisecond).Seconds())
+		"failed", account.Failed, "known", account.Known, "left", account.Left, "lossy", account.Lossy, "unmeasured", account.Unmeasured, "truncated", account.Truncated, "superseded", account.Superseded, "seconds", time.Since(begun).Round(100*time.Millisecond).Seconds())
 	if err := errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(account)); err != nil {
 		return err
 	}

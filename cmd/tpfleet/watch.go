@@ -20,6 +20,7 @@ func newWatchCommand() *cobra.Command {
 		o             lakeOptions
 		p             planOptions
 		r             runOptions
+		s             specOptions
 		every, settle time.Duration
 	)
 	cmd := &cobra.Command{
@@ -51,6 +52,9 @@ answer, is tried again after --every, then after twice that, up to a day. Each c
 				return err
 			}
 			if _, err := l.Layout(cmd.Context()); err != nil {
+				return err
+			}
+			if err := s.add(cmd.Context(), l); err != nil {
 				return err
 			}
 			p.jobs = r.jobs
@@ -89,6 +93,7 @@ answer, is tried again after --every, then after twice that, up to a day. Each c
 	o.register(cmd.Flags())
 	p.register(cmd.Flags())
 	r.register(cmd.Flags())
+	s.register(cmd.Flags())
 	cmd.Flags().DurationVar(&every, "every", 5*time.Minute, "time between two listings")
 	cmd.Flags().DurationVar(&settle, "settle", 10*time.Second, "age from which a file counts as complete")
 	return cmd

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
@@ -70,7 +71,7 @@ A trace that cannot be read is a result, too. The exit code is 0 unless tpfleet 
 				}
 			}
 			memory.Limit(cmd.Context(), memory.Limits{Sorting: limits.sorting << 20, Most: limits.memory << 20, Small: smallHeap})
-			w := work.Worker{Memory: limits.sorting << 20, MaxMemory: limits.memory << 20, MaxTime: limits.time, Version: version()}
+			w := work.Worker{Memory: limits.sorting << 20, MaxMemory: limits.memory << 20, MaxTime: limits.time, Version: version(), Modules: inputs.Modules(limits.stdlib)}
 			if steps {
 				w.Tried = func() { fmt.Fprintln(cmd.OutOrStdout(), "{}") }
 			}
@@ -91,17 +92,21 @@ A trace that cannot be read is a result, too. The exit code is 0 unless tpfleet 
 type workLimits struct {
 	sorting, memory int64 // MiB
 	time            time.Duration
+	stdlib          string
 }
 
 func (l *workLimits) register(flags *pflag.FlagSet) {
 	flags.Int64Var(&l.sorting, "memory", 128, "memory of a process for sorting, MiB; events beyond it go to temporary files")
 	flags.Int64Var(&l.memory, "max-memory", 0, "memory that a process may use, MiB; a trace that needs more is \"large\"; 0 is no limit")
 	flags.DurationVar(&l.time, "max-time", 0, "time that the conversion of a trace may take; one that takes more is \"large\"; 0 is no limit")
+	flags.StringVar(&l.stdlib, "stdlib", "", stdlibHelp)
 }
+
+const stdlibHelp = `checkout of Perfetto with PerfettoSQL's modules; by default those of "tpconvert stdlib fetch"`
 
 // args returns the flags with these values.
 func (l *workLimits) args() []string {
-	return []string{"--memory", fmt.Sprint(l.sorting), "--max-memory", fmt.Sprint(l.memory), "--max-time", l.time.String()}
+	return []string{"--memory", fmt.Sprint(l.sorting), "--max-memory", fmt.Sprint(l.memory), "--max-time", l.time.String(), "--stdlib", l.stdlib}
 }
 
 // smallHeap is the size in bytes below which the heap is not collected. A worker touches its memory once for many traces,

@@ -576,25 +576,51 @@ func (t Table) Labelled(column string, kind session.Kind, value any) Table {
 	return t
 }
 
-// Tables returns the rows of all bundles.
-func (s *Summary) Tables() (tables []Table, err error) {
-	for _, b := range s.message.messages("metric_bundles") {
-		t := Table{ID: b.text("bundle_id")}
-		specs := b.messages("specs")
-		named, err := dimensions(specs[0])
+// Tables returns the tables of all bundles, without rows. Values are real numbers there, also those that are counts.
+func (s *Summarizer) Tables() (tables []Table, err error) {
+	bundles, err := s.bundles(&generator{shared: s.queries}, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range bundles {
+		t, err := tableOf(b.id, b.metrics)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range named {
-			t.Columns = append(t.Columns, session.Column{Name: c.name, Kind: kinds[c.kind]})
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+// tableOf returns the table of the metrics of a bundle.
+func tableOf(id string, metrics []node) (Table, error) {
+	t := Table{ID: id}
+	named, err := dimensions(metrics[0])
+	if err != nil {
+		return t, err
+	}
+	for _, c := range named {
+		t.Columns = append(t.Columns, session.Column{Name: c.name, Kind: kinds[c.kind]})
+	}
+	t.Dimensions = len(named)
+	for _, m := range metrics {
+		t.Columns, t.Units = append(t.Columns, session.Column{Name: m.text("value"), Kind: session.Real}), append(t.Units, m.enum("unit"))
+	}
+	return t, nil
+}
+
+// Tables returns the rows of all bundles.
+func (s *Summary) Tables() (tables []Table, err error) {
+	for _, b := range s.message.messages("metric_bundles") {
+		specs := b.messages("specs")
+		t, err := tableOf(b.text("bundle_id"), specs)
+		if err != nil {
+			return nil, err
 		}
-		t.Dimensions = len(named)
-		for _, m := range specs {
-			c := session.Column{Name: m.text("value"), Kind: session.Real}
+		for i, m := range specs {
 			if s.counts[m.text("id")] {
-				c.Kind = session.Integer
+				t.Columns[t.Dimensions+i].Kind = session.Integer
 			}
-			t.Columns, t.Units = append(t.Columns, c), append(t.Units, m.enum("unit"))
 		}
 		t.Main = t.Dimensions + s.main(specs)
 		for _, r := range b.messages("row") {

@@ -178,7 +178,11 @@ func (l *Lake) eachOpen(ctx context.Context, v *view, do func(t *table.Table, f 
 func (l *Lake) eachTable(ctx context.Context, do func(ctx context.Context, name string) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	for _, name := range tableNames()[1:] {
+	names, err := l.tableNames(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names[1:] {
 		group.Go(func() error {
 			if err := l.read(ctx, name, func(ctx context.Context) error { return do(ctx, name) }); err != nil {
 				return fmt.Errorf("table %s: %w", name, err)

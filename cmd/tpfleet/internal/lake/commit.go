@@ -42,6 +42,8 @@ type Account struct {
 	Again int `json:"again"`
 	Left  int `json:"left,omitempty"`  // without a result that was committed, after an interruption or an error
 	Lossy int `json:"lossy,omitempty"` // of those added or replaced, that lack data: the columns lost and damaged of the ledger say how much
+	// Unmeasured counts those of them for which a spec failed: the column metrics of the ledger says why.
+	Unmeasured int `json:"unmeasured,omitempty"`
 	// Truncated counts those of them that end too early.
 	Truncated int `json:"truncated,omitempty"`
 	Files     int `json:"files"`
@@ -262,6 +264,9 @@ func (c *choice) takeIn(ledger *Ledger, o *task.Outcome, e *entry) {
 	if o.Lacks() {
 		c.account.Lossy++
 	}
+	if failedSpec(o.Metrics) {
+		c.account.Unmeasured++
+	}
 	if o.Truncated != nil {
 		c.account.Truncated += int(*o.Truncated)
 	}
@@ -314,7 +319,7 @@ func traceID(sha256 string) string { return "t_" + sha256[:16] }
 func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *progress) ([]*table.Transaction, error) {
 	names := slices.Sorted(maps.Keys(c.files))
 	if len(c.gone) > 0 {
-		names = tableNames()[1:]
+		names = append(tableNames()[1:], metricNames(ledger)...)
 	}
 	changes := make([]*table.Transaction, 1+len(names))
 	var mu sync.Mutex
@@ -451,6 +456,7 @@ func (a *Account) Add(b Account) {
 	a.Superseded += b.Superseded
 	a.Truncated += b.Truncated
 	a.Lossy += b.Lossy
+	a.Unmeasured += b.Unmeasured
 	a.Files += b.Files
 	a.Tries += b.Tries
 }

@@ -62,7 +62,11 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	group.SetLimit(o.Jobs)
 	var failed []error
 	days := sync.OnceValues(func() (func(string) string, error) { return l.days(ctx) })
-	for _, name := range tableNames() {
+	names, err := l.tableNames(ctx)
+	if err != nil {
+		return total, err
+	}
+	for _, name := range names {
 		group.Go(func() error {
 			var c Compacted
 			err := l.read(ctx, "compact", func(ctx context.Context) error { return l.compact(ctx, name, o, days, v, &c) })
@@ -195,7 +199,11 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 	for _, f := range t.Schema().Fields() {
 		fields[f.Name], required[f.Name] = f.ID, f.Required
 	}
-	schema, err := work.PackedSchema(name, fields, func(column string) bool { return !required[column] })
+	of, err := packedSchema(t, name)
+	if err != nil {
+		return r, err
+	}
+	schema, err := work.PackedSchema(of, fields, func(column string) bool { return !required[column] })
 	if err != nil {
 		return r, err
 	}

@@ -36,7 +36,11 @@ type Expired struct {
 // Expire removes the snapshots that are older than age, except for the last ones of each table, and the files that
 // only those name, also what is left of an earlier one that was killed.
 func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed Expired, err error) {
-	for _, name := range tableNames() {
+	names, err := l.tableNames(ctx)
+	if err != nil {
+		return removed, err
+	}
+	for _, name := range names {
 		_, err := l.repeat(ctx, "expire", func(ctx context.Context) error {
 			t, err := l.load(ctx, name)
 			if err != nil {
@@ -109,7 +113,11 @@ type Cleaned struct {
 // those of attempts that were never committed. found is called with the URL of each. If dry is set, nothing is removed. If force
 // is set, files that only the catalog's own history names are removed, too.
 func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, found func(url string)) (c Cleaned, err error) {
-	for _, name := range tableNames() {
+	names, err := l.tableNames(ctx)
+	if err != nil {
+		return c, err
+	}
+	for _, name := range names {
 		if !dry {
 			if err := l.finishTable(ctx, name, &c); err != nil {
 				return c, fmt.Errorf("table %s: %w", name, err)

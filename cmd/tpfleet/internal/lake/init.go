@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -59,25 +60,25 @@ func tableProperties() iceberg.Properties {
 
 // Init creates the ledger and all tables that are missing, adds missing columns, and records the layout. It returns
 // the number of tables, and whether they are committed to one at a time, as they are if single is set or the catalog can do no
-// more. Init can be repeated. In a folder, it is one transaction.
-func (l *Lake) Init(ctx context.Context, single bool) (tables int, oneByOne bool, err error) {
+// more. Tables for the metrics of specs come in addition to those that there are; a spec replaces that of its name. Init can be repeated. In a folder, it is one transaction.
+func (l *Lake) Init(ctx context.Context, single bool, specs ...task.Spec) (tables int, oneByOne bool, err error) {
 	c, there := l.catalog.(interface {
 		turns
 		Together(ctx context.Context, do func() error) error
 	})
 	if !there {
-		return l.makeTables(ctx, single)
+		return l.makeTables(ctx, single, specs)
 	}
 	defer c.Turn(ctx)()
 	ctx = context.WithValue(ctx, turnKey{}, true)
 	err = c.Together(ctx, func() (err error) {
-		tables, oneByOne, err = l.makeTables(ctx, single)
+		tables, oneByOne, err = l.makeTables(ctx, single, specs)
 		return err
 	})
 	return tables, oneByOne, err
 }
 
-func (l *Lake) makeTables(ctx context.Context, single bool) (tables int, oneByOne bool, err error) {
+func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (tables int, oneByOne bool, err error) {
 	if err := l.catalog.CreateNamespace(ctx, l.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
 		return 0, false, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
 	}
@@ -89,10 +90,14 @@ func (l *Lake) makeTables(ctx context.Context, single bool) (tables int, oneByOn
 		return 0, false, errors.New("the tables were made for transactions over several of them: tables for commits to one at a time need a namespace of their own")
 	}
 	layout := task.Layout{Tables: map[string]task.Table{}}
+	metrics, err := l.withSpecs(ctx, ledger, &layout, specs)
+	if err != nil {
+		return 0, false, err
+	}
 	var mu sync.Mutex
 	group, creating := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	for _, s := range task.Packed() {
+	for _, s := range append(task.Packed(), metrics...) {
 		if byLedger(ledger) {
 			s = export.WithAttempt(s)
 		}
@@ -107,6 +112,7 @@ func (l *Lake) makeTables(ctx context.Context, single bool) (tables int, oneByOn
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			place.Metric = layout.Tables[s.Name].Metric
 			layout.Tables[s.Name] = place
 			return nil
 		})
@@ -339,7 +345,8 @@ func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layo
 			return err
 		}
 		tx := ledger.NewTransaction()
-		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full"}); err != nil {
+		metrics := strings.Join(slices.Sorted(maps.Keys(layout.MetricSchemas())), ",")
+		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full", metricsProperty: metrics}); err != nil {
 			return err
 		}
 		_, err = tx.Commit(ctx)

@@ -98,6 +98,7 @@ var ledgerColumns = []ledgerColumn{
 	{"damaged", false, false, "Sum of the counts in stats that mean data read in part, and of gaps of unknown size.", func(e *entry) any { return &e.Damaged }},
 	{"truncated", false, false, "1 if the trace, or a file in it, ends too early, else 0.", func(e *entry) any { return &e.Truncated }},
 	{"labels", true, false, "Labels of the trace, a JSON object of texts, NULL if it has none.", func(e *entry) any { return &e.Labels }},
+	{"metrics", true, false, "Specs whose metrics were computed, a JSON object of their digests by name; an error follows the digest of one that failed.", func(e *entry) any { return &e.Metrics }},
 }
 
 // attemptColumn is one more column, of a ledger that says which rows of the other tables count.

@@ -29,7 +29,11 @@ func (l *Lake) Purge(ctx context.Context, f *Forgot) error {
 		gone[id] = ""
 	}
 	left := 0
-	for _, name := range tableNames() {
+	names, err := l.tableNames(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		err := l.read(ctx, "purge", func(ctx context.Context) error {
 			found, err := l.strays(ctx, name, gone)
 			if err == nil {

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/apache/iceberg-go"
-	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/traces"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	stored "github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
@@ -26,11 +25,13 @@ type Selection struct {
 	Traces []Selected // in the order of their ids, which is that of rows in files
 
 	attempts map[string]string // whose rows count, by trace; "" if all do
-	tables   map[string]func() (*files, error)
+	tasks    map[string]string // that made the rows
+	days     map[string]string
+	tables   map[string]func() (*traces.Files, error)
 	blocks   *store.Blocks
 
 	mu     sync.Mutex
-	opened []*stored.File
+	opened []*traces.Files
 }
 
 // Selected is a trace with rows.
@@ -42,7 +43,7 @@ type Selected struct {
 // Select selects those of the picked traces that have rows. columns are those of the ledger for their facts.
 func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selection, err error) {
 	err = l.read(ctx, "select", func(ctx context.Context) error {
-		s = &Selection{attempts: map[string]string{}, tables: map[string]func() (*files, error){}, blocks: store.NewBlocks()}
+		s = &Selection{attempts: map[string]string{}, tasks: map[string]string{}, days: map[string]string{}, tables: map[string]func() (*traces.Files, error){}, blocks: store.NewBlocks()}
 		ledger, err := l.ledger(ctx)
 		if err != nil {
 			return err
@@ -51,9 +52,9 @@ func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selec
 		if err != nil {
 			return err
 		}
-		more := columns
+		more := append(slices.Clone(columns), export.TraceDayColumn)
 		if byLedger(ledger) {
-			more = append(slices.Clone(columns), export.TraceAttemptColumn)
+			more = append(more, export.TraceAttemptColumn)
 		}
 		err = pick(ctx, ledger, p, more, func(e entry) error {
 			if e.Status != task.OK {
@@ -64,13 +65,14 @@ func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selec
 				one.Facts = append(one.Facts, c.value(&e))
 			}
 			s.Traces, s.attempts[e.TraceID] = append(s.Traces, one), e.attempt
+			s.tasks[e.TraceID], s.days[e.TraceID] = e.task, e.Day
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		slices.SortFunc(s.Traces, func(a, b Selected) int { return cmp.Compare(a.ID, b.ID) })
-		if err := l.loadAll(ctx, s); err != nil {
+		if err := l.loadAll(ctx, s, append(tableNames()[1:], metricNames(ledger)...)); err != nil {
 			return err
 		}
 		s.tables[task.Ledger] = s.opener(ctx, ledger)
@@ -100,11 +102,11 @@ func factsOf(ledger *table.Table, names []string) (columns []ledgerColumn, err e
 var ErrNoColumn = errors.New("the ledger has no such column")
 
 // loadAll loads the current state of the tables that a commit changes with the ledger.
-func (l *Lake) loadAll(ctx context.Context, s *Selection) error {
+func (l *Lake) loadAll(ctx context.Context, s *Selection, names []string) error {
 	var mu sync.Mutex
 	group, loading := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	for _, name := range tableNames()[1:] {
+	for _, name := range names {
 		group.Go(func() error {
 			t, err := l.load(loading, name)
 			if err != nil {
@@ -120,8 +122,8 @@ func (l *Lake) loadAll(ctx context.Context, s *Selection) error {
 }
 
 // opener returns what opens a table once.
-func (s *Selection) opener(ctx context.Context, t *table.Table) func() (*files, error) {
-	return sync.OnceValues(func() (*files, error) {
+func (s *Selection) opener(ctx context.Context, t *table.Table) func() (*traces.Files, error) {
+	return sync.OnceValues(func() (*traces.Files, error) {
 		of, err := s.open(context.WithoutCancel(ctx), t)
 		if err != nil {
 			err = fmt.Errorf("table %s: %w", strings.Join(t.Identifier(), "."), err)
@@ -141,25 +143,16 @@ func (s *Selection) Rows(trace string) stored.Opener {
 		if err != nil {
 			return nil, err
 		}
-		at, there := of.traces[trace]
-		if !there {
-			return nil, nil
-		}
-		return []stored.Rows{of.open[at.file].Part(at.from, at.to, pool)}, nil
+		return of.Rows(trace, pool), nil
 	}
 }
 
-// files are those of a table, and where the rows of each selected trace are in them.
-type files struct {
-	open   []*stored.File
-	traces map[string]span
-}
-
-// span are the rows of a trace in a file, which are together.
-type span struct{ file, from, to int }
-
-func (s *Selection) open(ctx context.Context, t *table.Table) (*files, error) {
-	of := &files{traces: map[string]span{}}
+// open opens the files of a table that have rows of the selected traces.
+func (s *Selection) open(ctx context.Context, t *table.Table) (*traces.Files, error) {
+	of := &traces.Files{}
+	s.mu.Lock()
+	s.opened = append(s.opened, of)
+	s.mu.Unlock()
 	if t.CurrentSnapshot() == nil || len(s.Traces) == 0 {
 		return of, nil
 	}
@@ -179,6 +172,10 @@ func (s *Selection) open(ctx context.Context, t *table.Table) (*files, error) {
 	for i, trace := range s.Traces {
 		ids[i] = trace.ID
 	}
+	some := s.counts
+	if t.Identifier()[len(t.Identifier())-1] == task.Ledger {
+		some = s.entries
+	}
 	for _, f := range all {
 		if !between(ids, f.File.LowerBoundValues()[id.ID], f.File.UpperBoundValues()[id.ID]) {
 			continue
@@ -186,79 +183,42 @@ func (s *Selection) open(ctx context.Context, t *table.Table) (*files, error) {
 		if deletesOf(f) != "" {
 			return nil, fmt.Errorf("another engine deleted rows of %s, in files of their own: tpfleet compact merges these", f.File.FilePath())
 		}
-		if err := s.index(of, from, f.File, t.Identifier()[len(t.Identifier())-1] == task.Ledger); err != nil {
+		in, err := from.Open(f.File.FilePath())
+		if err == nil {
+			err = of.Add(s.blocks.Of(in, f.File.FilePath(), f.File.FileSizeBytes()), some)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.File.FilePath(), err)
 		}
 	}
 	return of, nil
 }
 
-// index adds the rows of a file. Of those of the ledger, one of each trace says that it is ok.
-func (s *Selection) index(of *files, from icebergio.IO, data iceberg.DataFile, ledger bool) error {
-	in, err := from.Open(data.FilePath())
-	if err != nil {
-		return err
+// counts says which rows of a file are of selected traces and, if the ledger names attempts, of those.
+func (s *Selection) counts(f *stored.File) (traces.Counts, error) {
+	if !f.Has(export.TraceAttemptColumn) {
+		return func(id string, _ int) bool { _, there := s.attempts[id]; return there }, nil
 	}
-	pool := dataframe.NewPool() // of the ids
-	defer pool.Free()
-	f, err := stored.OpenFile(s.blocks.Of(in, data.FilePath(), data.FileSizeBytes()), pool)
-	if err != nil {
-		return err
-	}
-	of.open = append(of.open, f)
-	s.mu.Lock()
-	s.opened = append(s.opened, f)
-	s.mu.Unlock()
-	column := func(name string) (dataframe.Reader, error) {
-		if !f.Has(name) {
-			return dataframe.Reader{}, errIncomplete
-		}
-		return f.Texts(name)
-	}
-	ids, err := column("trace_id")
-	if err != nil {
-		return err
-	}
-	counts := func(int, string) bool { return true }
-	if ledger {
-		status, err := column("status")
-		if err != nil {
-			return err
-		}
-		counts = func(row int, _ string) bool { return status.Text(row) == task.OK }
-	} else if f.Has(export.TraceAttemptColumn) {
-		attempts, err := column(export.TraceAttemptColumn)
-		if err != nil {
-			return err
-		}
-		counts = func(row int, attempt string) bool { return attempts.Text(row) == attempt }
-	}
-	for row := 0; row < f.Len(); {
-		first := row
-		if ids.IsNull(row) {
-			row++
-			continue
-		}
-		id := strings.Clone(ids.Text(first))
-		attempt, wanted := s.attempts[id]
-		wanted = wanted && counts(first, attempt)
-		for row++; row < f.Len() && !ids.IsNull(row) && ids.TextID(row) == ids.TextID(first) && (!wanted || counts(row, attempt)); row++ {
-		}
-		if !wanted {
-			continue
-		}
-		if _, twice := of.traces[id]; twice {
-			return fmt.Errorf("the rows of %s are not together: tpfleet compact sorts them", id)
-		}
-		of.traces[id] = span{len(of.open) - 1, first, row}
-	}
-	return nil
+	attempts, err := f.Texts(export.TraceAttemptColumn)
+	return func(id string, row int) bool {
+		attempt, there := s.attempts[id]
+		return there && attempts.Text(row) == attempt
+	}, err
+}
+
+// entries says which rows of a file of the ledger are of selected traces.
+func (s *Selection) entries(f *stored.File) (traces.Counts, error) {
+	status, err := f.Texts("status")
+	return func(id string, row int) bool {
+		_, there := s.attempts[id]
+		return there && status.Text(row) == task.OK
+	}, err
 }
 
 // Close closes the files.
 func (s *Selection) Close() (err error) {
-	for _, f := range s.opened {
-		err = errors.Join(err, f.Close())
+	for _, of := range s.opened {
+		err = errors.Join(err, of.Close())
 	}
 	return err
 }

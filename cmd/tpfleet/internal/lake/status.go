@@ -77,7 +77,11 @@ func (l *Lake) Status(ctx context.Context) (s Status, err error) {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	for _, name := range tableNames() {
+	names, err := l.tableNames(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, name := range names {
 		group.Go(func() error {
 			t, err := l.load(ctx, name)
 			if err != nil {
@@ -221,7 +225,7 @@ func (c counts) sorted() []Count {
 	return all
 }
 
-// tableNames returns the names of all tables.
+// tableNames returns the names of all tables but those of metrics, that of the ledger first.
 func tableNames() []string {
 	names := []string{task.Ledger}
 	for _, s := range task.Packed() {

@@ -2,6 +2,8 @@ package task
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -23,21 +25,40 @@ func Packed() []*table.Schema {
 }
 
 // Schemas returns the schemas of all tables that tasks write, with the field ids of the layout.
-func (l Layout) Schemas() ([]*table.Schema, error) {
-	all := Packed()
-	for i, s := range all {
-		t, there := l.Tables[s.Name]
-		if t.Fields[export.TraceAttemptColumn] != 0 {
-			s = export.WithAttempt(s)
-			all[i] = s
+func (l Layout) Schemas() (all []*table.Schema, err error) {
+	for _, s := range Packed() {
+		if s, err = l.placed(s); err != nil {
+			return nil, err
 		}
-		for i, c := range s.Columns {
-			id := t.Fields[c.Name]
-			if !there || id == 0 {
-				return nil, fmt.Errorf("the column %s of the table %s is missing: run \"tpfleet init\" of this version", c.Name, s.Name)
-			}
-			s.Columns[i].Field = id
-		}
+		all = append(all, s)
 	}
 	return all, nil
+}
+
+// PackedMetrics returns the packed schemas of the tables of metrics, with the field ids of the layout.
+func (l Layout) PackedMetrics() (all []*table.Schema, err error) {
+	for _, name := range slices.Sorted(maps.Keys(l.MetricSchemas())) {
+		s, err := l.placed(export.PackedSchema(metricSchema(name, l.Tables[name].Metric)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// placed returns a packed schema with the field ids of the layout.
+func (l Layout) placed(s *table.Schema) (*table.Schema, error) {
+	t, there := l.Tables[s.Name]
+	if t.Fields[export.TraceAttemptColumn] != 0 {
+		s = export.WithAttempt(s)
+	}
+	for i, c := range s.Columns {
+		id := t.Fields[c.Name]
+		if !there || id == 0 {
+			return nil, fmt.Errorf("the column %s of the table %s is missing: run \"tpfleet init\" of this version", c.Name, s.Name)
+		}
+		s.Columns[i].Field = id
+	}
+	return s, nil
 }

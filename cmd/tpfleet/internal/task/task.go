@@ -144,6 +144,7 @@ type Outcome struct {
 	Schema    int            `json:"schema_version"`
 	Seconds   float64        `json:"seconds"`
 	Labels    Labels         `json:"labels,omitempty"`
+	Metrics   Labels         `json:"metrics,omitempty"` // digests of the specs that were computed, by name; the error of one that failed follows a colon
 }
 
 // Lacks reports whether a trace lacks data, as its stats say: something is lost, or was read in part.
@@ -152,10 +153,12 @@ func (o *Outcome) Lacks() bool { return o.Lost > 0 || o.Damaged != nil && *o.Dam
 // Layout says where the tables are and which field ids their columns have.
 type Layout struct {
 	Tables map[string]Table `json:"tables"`
+	Specs  []Spec           `json:"specs,omitempty"` // of which each trace gets the metrics
 }
 
 // Table is the place of a table.
 type Table struct {
 	Location string         `json:"location"` // URL
 	Fields   map[string]int `json:"fields"`   // by name of the column
+	Metric   []MetricColumn `json:"metric,omitempty"`
 }

@@ -16,8 +16,8 @@ import (
 // boundBytes is the number of bytes to which bounds of text are cut.
 const boundBytes = 16
 
-// describe describes a file for the commit.
-func describe(p export.PackedFile, schemas []*table.Schema) task.File {
+// Describe describes a file for the commit.
+func Describe(p export.PackedFile, schemas []*table.Schema) task.File {
 	s := schemas[slices.IndexFunc(schemas, func(s *table.Schema) bool { return s.Name == p.Table })]
 	f := task.File{Table: p.Table, Rows: p.Rows, Bytes: p.Bytes, Groups: p.Groups}
 	for i, c := range p.Columns {

@@ -71,7 +71,7 @@ func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.R
 			return err
 		}
 		for _, p := range packed { // one
-			f := describe(p, []*table.Schema{schema})
+			f := Describe(p, []*table.Schema{schema})
 			rows += f.Rows
 			if err := errors.Join(done(f, p.Path), os.Remove(p.Path)); err != nil {
 				return err
@@ -237,12 +237,10 @@ func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
 	return u.spool.Chunk(table.NewChunk(u.schema, to-from, vectors, pool.View()))
 }
 
-// PackedSchema returns the packed schema of a table with these field ids. optional reports the columns that may be NULL
+// PackedSchema returns a packed schema with these field ids. optional reports the columns that may be NULL
 // although the converter always has a value: those that are newer than the table.
-func PackedSchema(name string, fields map[string]int, optional func(string) bool) (*table.Schema, error) {
-	all := task.Packed()
-	at := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
-	schema := all[at]
+func PackedSchema(schema *table.Schema, fields map[string]int, optional func(string) bool) (*table.Schema, error) {
+	name := schema.Name
 	if fields[export.TraceAttemptColumn] != 0 {
 		schema = export.WithAttempt(schema)
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -19,12 +20,16 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/measure"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/traces"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 )
 
 // Exit codes of outcomes, as documented for tpconvert.
@@ -38,6 +43,7 @@ type Worker struct {
 	Memory  int64  // for events of a trace, in bytes; more events spill
 	TempDir string // for traces and rows; "" means the system's
 	Version string // of the converter
+	Modules fs.FS  // of PerfettoSQL for specs, nil if there are none
 
 	MaxMemory int64         // of the process, for one trace, in bytes; 0 means no limit
 	MaxTime   time.Duration // for one trace; 0 means no limit
@@ -127,15 +133,89 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 	if err != nil {
 		return nil, nil, err
 	}
+	put := func(packed []export.PackedFile, schemas []*table.Schema) error {
+		for _, p := range packed {
+			f := Describe(p, schemas)
+			f.URL = layout.Tables[p.Table].Location + "/data/" + name + ".parquet"
+			if err := stores.Put(ctx, f.URL, p.Path); err != nil {
+				return err
+			}
+			files = append(files, f)
+		}
+		return nil
+	}
+	if err := put(packed, schemas); err != nil || len(layout.Specs) == 0 {
+		return files, outcomes, err
+	}
+	metrics, schemas, err := w.measure(ctx, dir, layout, packed, outcomes, name)
+	if err == nil {
+		err = put(metrics, schemas)
+	}
+	return files, outcomes, err
+}
+
+// measure computes the metrics of the traces that are ok from their packed rows, and notes in the outcomes which.
+func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, packed []export.PackedFile, outcomes []task.Outcome, name string) (files []export.PackedFile, schemas []*table.Schema, err error) {
+	specs, err := measure.Read(layout.Specs)
+	if err != nil {
+		return nil, nil, err
+	}
+	specs.Modules = w.Modules
+	if schemas, err = layout.PackedMetrics(); err != nil {
+		return nil, nil, err
+	}
+	of := map[string]*traces.Files{}
+	defer func() {
+		for _, f := range of {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	paths := map[string]string{}
 	for _, p := range packed {
-		f := describe(p, schemas)
-		f.URL = layout.Tables[p.Table].Location + "/data/" + name + ".parquet"
-		if err := stores.Put(ctx, f.URL, p.Path); err != nil {
+		paths[p.Table] = p.Path
+	}
+	spool, err := export.NewSpool(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer spool.Close()
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Status != task.OK {
+			continue
+		}
+		open := func(name string, pool *dataframe.Pool) ([]tables.Rows, error) {
+			if of[name] == nil {
+				of[name] = &traces.Files{}
+				if paths[name] == "" {
+					return nil, nil
+				}
+				f, err := os.Open(paths[name])
+				if err == nil {
+					err = of[name].Add(f, traces.All)
+				}
+				if err != nil {
+					return nil, err
+				}
+			}
+			return of[name].Rows(o.TraceID, pool), nil
+		}
+		chunks, done, err := specs.Trace(ctx, open, layout.MetricSchemas())
+		if err != nil {
 			return nil, nil, err
 		}
-		files = append(files, f)
+		for _, c := range chunks {
+			if err := spool.Chunk(c); err != nil {
+				return nil, nil, err
+			}
+		}
+		o.Metrics = done
+		if err := spool.Keep(o.TraceID, o.Day, name); err != nil {
+			return nil, nil, err
+		}
 	}
-	return files, outcomes, nil
+	files, err = spool.Pack(dir, schemas, w.Version, nil)
+	return files, schemas, err
 }
 
 // labelsOf returns the labels of a trace. Those that the task gives it count before those beside it, and these before those of the object.

@@ -1,0 +1,216 @@
+package lake
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/measure"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// Measured counts what Measure did.
+type Measured struct {
+	Traces     int `json:"traces"`               // whose metrics were computed
+	Unmeasured int `json:"unmeasured,omitempty"` // those of them for which a spec failed
+	Known      int `json:"known"`                // that had the metrics of all specs
+	Left       int `json:"left,omitempty"`       // that others changed meanwhile
+}
+
+// mostMeasured is the number of traces whose metrics are committed together.
+const mostMeasured = 1000
+
+// Measure computes the metrics of all specs for the picked traces from their rows in the tables, unless they have those.
+func (l *Lake) Measure(ctx context.Context, p Picked, modules fs.FS, jobs int) (total Measured, err error) {
+	ledger, err := l.ledger(ctx)
+	if err != nil {
+		return total, err
+	}
+	layout, err := l.readLayout(ctx, ledger)
+	if err != nil {
+		return total, err
+	}
+	specs, err := measure.Read(layout.Specs)
+	if err != nil {
+		return total, err
+	}
+	specs.Modules = modules
+	s, err := l.Select(ctx, p, []string{"metrics"})
+	if err != nil {
+		return total, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	want := specs.Digests().Text()
+	total.Known = len(s.Traces)
+	s.Traces = slices.DeleteFunc(s.Traces, func(t Selected) bool { return want == "" || t.Facts[0] == want })
+	total.Known -= len(s.Traces)
+	for some := range slices.Chunk(s.Traces, mostMeasured) {
+		done, err := l.measure(ctx, s, some, layout, specs, jobs)
+		if err != nil {
+			return total, err
+		}
+		total.Traces += done.Traces
+		total.Unmeasured += done.Unmeasured
+		total.Left += done.Left
+	}
+	return total, nil
+}
+
+// measure computes the metrics of some traces, and commits them.
+func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layout task.Layout, specs *measure.Specs, jobs int) (done Measured, err error) {
+	dir, err := os.MkdirTemp("", "tpfleet-")
+	if err != nil {
+		return done, err
+	}
+	defer os.RemoveAll(dir)
+	spool, err := export.NewSpool(dir)
+	if err != nil {
+		return done, err
+	}
+	defer spool.Close()
+	schemas, metrics := layout.MetricSchemas(), map[string]task.Labels{}
+	var mu sync.Mutex
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(jobs)
+	for _, trace := range some {
+		group.Go(func() error {
+			chunks, digests, err := specs.Trace(working, s.Rows(trace.ID), schemas)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, c := range chunks {
+				if err := spool.Chunk(c); err != nil {
+					return err
+				}
+			}
+			metrics[trace.ID] = digests
+			return spool.Keep(trace.ID, s.days[trace.ID], s.attempts[trace.ID])
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return done, err
+	}
+	packed, err := layout.PackedMetrics()
+	if err != nil {
+		return done, err
+	}
+	files, err := spool.Pack(dir, packed, l.version, nil)
+	if err != nil {
+		return done, err
+	}
+	name := "measure-" + strings.ToLower(rand.Text())
+	c := choice{files: map[string][]resultFile{}, gone: work.Gone{}}
+	for _, f := range files {
+		of := work.Describe(f, packed)
+		of.URL = layout.Tables[f.Table].Location + "/data/" + name + ".parquet"
+		if err := l.stores.Put(ctx, of.URL, filepath.Join(dir, f.Table+".parquet")); err != nil {
+			return done, err
+		}
+		c.files[f.Table] = append(c.files[f.Table], resultFile{of, name})
+	}
+	progress := newProgress()
+	_, err = l.repeat(ctx, "measure", func(ctx context.Context) error {
+		ledger, err := l.ledger(ctx)
+		if err != nil || progress.IsIn(ledger) {
+			return err
+		}
+		done = Measured{}
+		return l.commitMetrics(ctx, ledger, &c, s, metrics, &done, progress)
+	})
+	return done, err
+}
+
+// commitMetrics replaces the rows of traces in the tables of metrics. If a trace has other rows meanwhile, none are.
+func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice, s *Selection, metrics map[string]task.Labels, done *Measured, progress *progress) error {
+	c.entries, c.objects = nil, map[task.Trace]bool{}
+	var all []string
+	for _, column := range columnsOf(byLedger(ledger)) {
+		all = append(all, column.name)
+	}
+	ids := slices.Sorted(maps.Keys(metrics))
+	err := pick(ctx, ledger, Picked{IDs: ids}, all, func(e entry) error {
+		if e.Status != task.OK || e.task != s.tasks[e.TraceID] || e.attempt != s.attempts[e.TraceID] {
+			return nil
+		}
+		e.Metrics = metrics[e.TraceID]
+		if failedSpec(e.Metrics) {
+			done.Unmeasured++
+		}
+		c.objects[e.Trace] = true
+		c.entries = append(c.entries, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(c.entries) != len(metrics) {
+		*done = Measured{Left: len(metrics)}
+		return nil
+	}
+	done.Traces = len(metrics)
+	for _, id := range ids {
+		c.gone[id] = ""
+	}
+	change, err := l.ledgerChange(ctx, ledger, c, progress)
+	if err != nil {
+		return err
+	}
+	var commits []table.TableCommit
+	for _, name := range metricNames(ledger) {
+		t, err := l.load(ctx, name)
+		if err != nil {
+			return err
+		}
+		files, gone, err := l.dataFiles(ctx, t, name, c.files[name])
+		if err != nil {
+			return err
+		}
+		if len(gone) > 0 {
+			return goneError(gone, map[string]bool{})
+		}
+		old, err := l.without(ctx, t, name, c.gone, progress)
+		if err != nil {
+			return err
+		}
+		if len(old.OldDataFiles)+len(files) == 0 {
+			continue
+		}
+		tx := t.NewTransaction()
+		if err := tx.ReplaceFiles(ctx, old.OldDataFiles, append(files, old.NewDataFiles...), safeDeletes(old), nil, table.WithoutAutoNameMapping()); err != nil {
+			return err
+		}
+		if byLedger(ledger) {
+			if err := l.commitTable(ctx, tx); err != nil {
+				return err
+			}
+			continue
+		}
+		commit, err := tx.TableCommit()
+		if err != nil {
+			return err
+		}
+		commits = append(commits, commit)
+	}
+	if byLedger(ledger) {
+		return l.commitTable(ctx, change)
+	}
+	commit, err := change.TableCommit()
+	if err != nil {
+		return err
+	}
+	return commitError(l.catalog.CommitTransaction(ctx, append(commits, commit)))
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Tables of metrics have what tpconvert summarizes: of traces that are converted, of those that were before, after a spec has changed, and
+// without those that are forgotten.
+func TestSpecs(t *testing.T) { withLedger(t, testSpecs) }
+
+func testSpecs(t *testing.T, f *fleet) {
+	good, bad := traces(t)
+	dir := t.TempDir()
+	own := filepath.Join(dir, "long.textproto")
+	write := func(most int, more string) {
+		t.Helper()
+		text := fmt.Sprintf(`metric_template_spec {
+  id_prefix: "long"
+  dimensions_specs { name: "name" type: STRING }
+  dimensions_specs { name: "outer" type: BOOLEAN }
+  value_column_specs { name: "n" unit: COUNT }
+  value_column_specs { name: "mean" unit: TIME_NANOS }
+  %s
+  dimension_uniqueness: UNIQUE
+  query { sql { sql: "SELECT name, depth = 0 AS outer, count() AS n, avg(dur) AS mean, 7 AS seven FROM slice GROUP BY 1, 2 HAVING n <= %d" } }
+}`, more, most)
+		if err := os.WriteFile(own, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(3, "")
+	if a := account(t, f.run(t, "", "run", "-j2", "--task-traces", "3", "--spec", own, f.upload(t, slices.Concat(good[:8], bad)...))); a.OK != 8 || a.Unmeasured != 0 {
+		t.Errorf("%+v", a)
+	}
+	f.run(t, "", "run", "-j2", f.upload(t, good[8:]...)) // has the spec, too
+	db := database(t)
+	check := func(table, spec, columns string, files ...string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "want.ndjson")
+		out, err := exec.Command(tpconvertPath, "summarize", "--format", "ndjson", "--spec", spec, converted(t, files...)).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, out, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rows := f.source(t, f.lake(t.Context(), t))(table)
+		want := "(FROM read_json('" + file + "', format = 'newline_delimited'))"
+		want = "(SELECT " + columns + " FROM " + want + ")"
+		got := "(SELECT " + columns + " FROM " + rows + ")"
+		if n := number(t, db, "SELECT count(*) FROM "+want); n < 10 || n != number(t, db, "SELECT count(*) FROM "+got) {
+			t.Errorf("%s has %d rows, want %d", table, number(t, db, "SELECT count(*) FROM "+got), n)
+		}
+		for _, pair := range [][2]string{{got, want}, {want, got}} {
+			if n := number(t, db, "SELECT count(*) FROM (FROM "+pair[0]+" EXCEPT ALL FROM "+pair[1]+")"); n != 0 {
+				t.Errorf("%s: %d rows differ", table, n)
+			}
+		}
+		if n := number(t, db, "SELECT count(*) FROM "+rows+" WHERE trace_day IS NULL OR trace_day NOT LIKE '____-__-__'"); n != 0 {
+			t.Errorf("%s: %d rows have no day", table, n)
+		}
+	}
+	const long = `trace_id, name, "outer", n::DOUBLE, mean::DOUBLE`
+	const slice = "trace_id, name, count::DOUBLE, total_dur::DOUBLE, p50_dur::DOUBLE, p95_dur::DOUBLE, p99_dur::DOUBLE"
+	measured := func(want string, args ...string) {
+		t.Helper()
+		if out := f.run(t, "", "rework", append([]string{"--metrics-only", "-j2"}, args...)...); out != want+"\n" {
+			t.Errorf("%q: %s, want %s", args, out, want)
+		}
+	}
+	check("metric_long", own, long, good...)
+	measured(`{"traces":0,"known":12}`)
+	measured(`{"traces":12,"known":0}`, "--spec", "slices")
+	check("metric_slices", "slices", slice, good...)
+	write(2, `value_column_specs { name: "seven" unit: COUNT }`)
+	measured(`{"traces":12,"known":0}`, "--spec", own)
+	check("metric_long", own, long+", seven::DOUBLE", good...)
+	f.run(t, "", "rework", "--where", "format LIKE '%json%'")
+	f.run(t, "", "compact", "--min-files", "2")
+	check("metric_long", own, long+", seven::DOUBLE", good...)
+	f.run(t, "", "forget", idOf(t, f, filepath.Base(good[0])))
+	check("metric_slices", "slices", slice, good[1:]...)
+
+	// A spec that fails for a trace leaves out its rows, and says so.
+	failing := filepath.Join(dir, "failing.textproto")
+	text := `metric_spec { id: "failing" dimensions: "name" value: "n" dimension_uniqueness: UNIQUE query { sql { sql: "SELECT name, 1 AS n FROM slice" } } }`
+	if err := os.WriteFile(failing, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	failed := number(t, db, "SELECT count(DISTINCT trace_id) FROM (SELECT trace_id, name FROM "+f.source(t, f.lake(t.Context(), t))("slice")+" GROUP BY 1, 2 HAVING count(*) > 1)")
+	if failed < 2 || failed > 10 {
+		t.Fatal(failed)
+	}
+	measured(fmt.Sprintf(`{"traces":11,"unmeasured":%d,"known":0}`, failed), "--spec", failing)
+	why := f.run(t, "", "query", "--where", "metrics ->> 'failing' LIKE '%: its dimensions are not unique'", "--format", "csv", "SELECT 1 AS one")
+	if n := strings.Count(why, "\n") - 1; n != int(failed) {
+		t.Errorf("the ledger has %d traces for which the spec failed, want %d", n, failed)
+	}
+	for _, wrong := range []string{"nothing", good[0]} {
+		c := command(t, append(append([]string{"run"}, f.flags()...), "--spec", wrong, good[0])...)
+		if out, _ := c.CombinedOutput(); c.ProcessState.ExitCode() != exitUsage {
+			t.Errorf("--spec %s: exit code %d, %s", wrong, c.ProcessState.ExitCode(), out)
+		}
+	}
+}

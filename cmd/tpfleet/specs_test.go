@@ -76,6 +76,19 @@ func testSpecs(t *testing.T, f *fleet) {
 	}
 	check("metric_long", own, long, good...)
 	measured(`{"traces":0,"known":12}`)
+	if f.folder != "" {
+		out, err := exec.Command(tpconvertPath, "query", "--format", "csv", f.folder, "SELECT count(DISTINCT trace_id) AS n FROM metric_long JOIN trace USING (trace_id)").Output()
+		if err != nil || !strings.HasPrefix(string(out), "n\n") || string(out) == "n\n0\n" {
+			t.Errorf("tpconvert query: %s, %v", out, err)
+		}
+		metadata, _ := filepath.Glob(filepath.Join(f.tables, "slice", "metadata", "*.json"))
+		if len(metadata) == 0 {
+			t.Fatal("the table slice has no metadata")
+		}
+		if text, err := os.ReadFile(metadata[0]); err != nil || !strings.Contains(string(text), `"comment":"`) {
+			t.Errorf("the table slice has no comment: %v", err)
+		}
+	}
 	measured(`{"traces":12,"known":0}`, "--spec", "slices")
 	check("metric_slices", "slices", slice, good...)
 	write(2, `value_column_specs { name: "seven" unit: COUNT }`)

@@ -45,14 +45,18 @@ const urlBounds = table.MetricsModeColumnConfPrefix + ".url"
 // ledgerProperties are the properties of the ledger.
 var ledgerProperties = iceberg.Properties{
 	table.PropertyFormatVersion:                  "2",
+	"comment":                                    "A row for each trace that was tried.",
 	"write.parquet.compression-codec":            "zstd",
 	"write.metadata.delete-after-commit.enabled": "true",
 	"write.metadata.previous-versions-max":       "20",
 }
 
 // tableProperties are the properties of the other tables. The bloom filters are for engines that rewrite files.
-func tableProperties() iceberg.Properties {
+func tableProperties(s *model.Schema) iceberg.Properties {
 	p := maps.Clone(ledgerProperties)
+	if s.Doc != "" {
+		p["comment"] = s.Doc // as Spark and Trino show it
+	}
 	p["write.parquet.bloom-filter-enabled.column.trace_id"] = "true"
 	p["write.parquet.bloom-filter-enabled.column.name"] = "true"
 	return p
@@ -102,7 +106,7 @@ func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (
 			s = export.WithAttempt(s)
 		}
 		group.Go(func() error {
-			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties(), byLedger(ledger))
+			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties(s), byLedger(ledger))
 			if err != nil {
 				return err
 			}

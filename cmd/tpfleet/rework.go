@@ -62,7 +62,9 @@ or those of them that are picked.
 			if err != nil {
 				return err
 			}
-			if _, _, err := l.Init(cmd.Context(), false, specs...); err != nil {
+			if _, _, err := l.Init(cmd.Context(), false, specs...); errors.Is(err, lake.ErrSpec) {
+				return usageError{err}
+			} else if err != nil {
 				return err
 			}
 			if metrics {
@@ -98,7 +100,7 @@ or those of them that are picked.
 
 // measure computes the metrics of specs from the tables.
 func measure(cmd *cobra.Command, l *lake.Lake, picked lake.Picked, r *runOptions) error {
-	done, err := l.Measure(cmd.Context(), picked, inputs.Modules(r.limits.stdlib), r.jobs)
+	done, err := l.Measure(cmd.Context(), picked, inputs.Modules(r.limits.stdlib), r.limits.time, r.jobs)
 	if err != nil {
 		return pickError(err)
 	}

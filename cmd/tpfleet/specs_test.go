@@ -115,6 +115,15 @@ func testSpecs(t *testing.T, f *fleet) {
 	if n := strings.Count(why, "\n") - 1; n != int(failed) {
 		t.Errorf("the ledger has %d traces for which the spec failed, want %d", n, failed)
 	}
+	endless := filepath.Join(dir, "endless.textproto")
+	text = `metric_spec { id: "endless" value: "n" query { sql { sql: "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT max(n) AS n FROM x" } } }`
+	if err := os.WriteFile(endless, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.run(t, "", "rework", "--metrics-only", "--max-time", "10ms", "--spec", endless, idOf(t, f, filepath.Base(good[1])))
+	if out := f.run(t, "", "query", "--where", "metrics ->> 'endless' LIKE '%: it takes more than --max-time=10ms'", "--format", "csv", "SELECT 1 AS one"); strings.Count(out, "\n") != 2 {
+		t.Errorf("a spec without an end: %s", out)
+	}
 	for _, wrong := range []string{"nothing", good[0]} {
 		c := command(t, append(append([]string{"run"}, f.flags()...), "--spec", wrong, good[0])...)
 		if out, _ := c.CombinedOutput(); c.ProcessState.ExitCode() != exitUsage {

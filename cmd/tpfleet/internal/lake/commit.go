@@ -63,6 +63,9 @@ func (l *Lake) Commit(ctx context.Context, results []task.Result) (total Account
 			if err != nil || done.IsIn(t) {
 				return err
 			}
+			if err := complete(t); err != nil {
+				return err
+			}
 			account, err = l.commit(ctx, t, results[:n], lost, done)
 			return err
 		})

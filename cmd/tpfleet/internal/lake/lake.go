@@ -132,9 +132,19 @@ func (l *Lake) Layout(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if url := t.Properties()[layoutProperty]; url != "" {
-		return url, nil
+		return url, complete(t)
 	}
 	return "", errIncomplete
+}
+
+// complete returns an error if the ledger is of an older version, and lacks columns.
+func complete(ledger *table.Table) error {
+	for _, c := range columnsOf(byLedger(ledger)) {
+		if _, there := ledger.Schema().FindFieldByName(c.name); !there {
+			return errIncomplete
+		}
+	}
+	return nil
 }
 
 var errIncomplete = errors.New("the tables are incomplete: run \"tpfleet init\" again")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
@@ -33,7 +34,7 @@ type Measured struct {
 const mostMeasured = 1000
 
 // Measure computes the metrics of all specs for the picked traces from their rows in the tables, unless they have those.
-func (l *Lake) Measure(ctx context.Context, p Picked, modules fs.FS, jobs int) (total Measured, err error) {
+func (l *Lake) Measure(ctx context.Context, p Picked, modules fs.FS, most time.Duration, jobs int) (total Measured, err error) {
 	ledger, err := l.ledger(ctx)
 	if err != nil {
 		return total, err
@@ -46,7 +47,7 @@ func (l *Lake) Measure(ctx context.Context, p Picked, modules fs.FS, jobs int) (
 	if err != nil {
 		return total, err
 	}
-	specs.Modules = modules
+	specs.Modules, specs.MaxTime = modules, most
 	s, err := l.Select(ctx, p, []string{"metrics"})
 	if err != nil {
 		return total, err

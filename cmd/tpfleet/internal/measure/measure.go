@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -18,7 +19,8 @@ import (
 
 // Specs compute the metrics of traces. Several goroutines may use them.
 type Specs struct {
-	Modules fs.FS // of PerfettoSQL, nil if there are none
+	Modules fs.FS         // of PerfettoSQL, nil if there are none
+	MaxTime time.Duration // for a spec of a trace, 0 means no limit
 
 	all []spec
 }
@@ -103,7 +105,7 @@ func (s *Specs) Trace(ctx context.Context, open tables.Opener, schemas map[strin
 	defer func() { err = errors.Join(err, db.Close()) }()
 	done = task.Labels{}
 	for _, one := range s.all {
-		some, failed := one.trace(ctx, db, schemas)
+		some, failed := one.trace(ctx, db, schemas, s.MaxTime)
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
@@ -116,8 +118,16 @@ func (s *Specs) Trace(ctx context.Context, open tables.Opener, schemas map[strin
 	return chunks, done, nil
 }
 
-func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[string]*table.Schema) (chunks []*table.Chunk, err error) {
-	summary, err := s.metrics.Summarize(ctx, db, nil, "")
+func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[string]*table.Schema, most time.Duration) (chunks []*table.Chunk, err error) {
+	limited, cancel := ctx, func() {}
+	if most > 0 {
+		limited, cancel = context.WithTimeout(ctx, most)
+	}
+	defer cancel()
+	summary, err := s.metrics.Summarize(limited, db, nil, "")
+	if err != nil && limited.Err() != nil {
+		err = fmt.Errorf("it takes more than --max-time=%s", most)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, pa
 	if err != nil {
 		return nil, nil, err
 	}
-	specs.Modules = w.Modules
+	specs.Modules, specs.MaxTime = w.Modules, w.MaxTime
 	if schemas, err = layout.PackedMetrics(); err != nil {
 		return nil, nil, err
 	}

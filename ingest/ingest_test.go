@@ -48,7 +48,8 @@ func TestInputsThatAreNoTrace(t *testing.T) {
 		"\x7fELF\x02\x01":                   {format.ErrUnknown, "it looks like an ELF binary, which is not supported; supported formats: "},
 		"SQLite":                            {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; supported formats: "},
 		"2 request fox\n2 failed\n2 lazy\n": {format.ErrUnknown, `it starts with "2 request fox\n2 "`},
-		"* daemon not running; starting now\n* daemon ok\n": {format.ErrUnknown, "it starts with "},
+		"* daemon not running; starting now\n* daemon ok\n":        {format.ErrUnknown, "it starts with "},
+		"\x0a\x02\x40\x01" + strings.Repeat("\x12\x02\x40\x01", 2): {format.ErrUnknown, "it starts with"}, // another protobuf
 		"\x0a\x00":        {format.ErrNoEvents, "f: it looks like Perfetto, but nothing in it can be read: no trace events"},
 		"# tracer: nop\n": {format.ErrNoEvents, "f: it looks like systrace, but nothing in it can be read"},
 		"%P":              {format.ErrUnknown, `it starts with "%P"`},

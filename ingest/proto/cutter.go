@@ -159,6 +159,7 @@ func (c *cutter) damage(stat model.Stat, offset int64) {
 // frames cuts an input into packets. within is the offset of the compressed packet
 // that contains the input, or -1.
 func (c *cutter) frames(f *frames, within int64) error {
+	others := false // the last field was no packet
 	for !c.stopped {
 		data, offset, err := f.next()
 		if within >= 0 {
@@ -172,7 +173,14 @@ func (c *cutter) frames(f *frames, within int64) error {
 			return nil
 		case err != nil:
 			return err
+		case data == nil:
+			if !others {
+				c.damage(model.StatCorruptPacket, offset)
+			}
+			others = true
+			continue
 		}
+		others = false
 		p := c.packet(len(data))
 		if p == nil {
 			return nil

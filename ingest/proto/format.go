@@ -25,7 +25,8 @@ func Reads(families ...Family) func(*format.Input) error {
 
 // Sniff reports whether the input begins with a packet: a message whose fields are
 // well-formed, as far as head holds them. The packet tag alone proves nothing: it is
-// a newline, and text files can begin with one too.
+// a newline, and text files can begin with one too. Other protobufs, such as quipper's, also
+// begin with a message, but most of their fields are none of a trace.
 func Sniff(head []byte) bool {
 	if !bytes.HasPrefix(head, []byte{packetTag}) || len(head) > 1 && format.IsText(head) {
 		return false
@@ -39,7 +40,7 @@ func Sniff(head []byte) bool {
 		r := wire.Read(packet[:size])
 		for r.Next() {
 		}
-		return !r.Bad()
+		return !r.Bad() && mostlyPackets(packet[size:])
 	}
 	// The packet extends beyond head: its first field must fit into the packet.
 	tag, n := wire.Uvarint(packet)
@@ -48,6 +49,23 @@ func Sniff(head []byte) bool {
 	}
 	length, m := wire.Uvarint(packet[n:])
 	return m >= 0 && length <= size
+}
+
+// mostlyPackets reports whether at least half of the fields of a trace are packets. The first one is, and before head.
+func mostlyPackets(head []byte) bool {
+	packets, others := 1, 0
+	for {
+		tag, size, n := header(head)
+		if n <= 0 || size > uint64(len(head)-n) {
+			return packets >= others
+		}
+		if tag == uint64(packetTag) {
+			packets++
+		} else {
+			others++
+		}
+		head = head[n+int(size):]
+	}
 }
 
 // BeginsWith reports whether an input's first packet begins with the given field,

@@ -17,8 +17,7 @@ const (
 	frameBufferBytes = 256 << 10
 )
 
-// frames cuts a trace into packets and skips other fields between them. The packets
-// it returns stay valid: a full buffer is replaced, never overwritten.
+// frames cuts a trace into packets. Those it returns stay valid: a full buffer is replaced, never overwritten.
 type frames struct {
 	r          io.Reader
 	buf        []byte // at first an empty one, or none
@@ -26,9 +25,9 @@ type frames struct {
 	offset     int64  // of start in the trace
 }
 
-// next returns the next packet that is not empty, and its offset. It returns io.EOF
-// at the end of the trace, io.ErrUnexpectedEOF if the trace ends inside a field, and
-// a format.Error if the start of the next field cannot be found.
+// next returns the next packet that is not empty, or nil for another field, which a trace should not have, and its offset. It
+// returns io.EOF at the end of the trace, io.ErrUnexpectedEOF if the trace ends inside a field, and a format.Error if the start
+// of the next field cannot be found.
 func (f *frames) next() ([]byte, int64, error) {
 	for {
 		head, err := f.peek(maxHeaderBytes)
@@ -42,10 +41,12 @@ func (f *frames) next() ([]byte, int64, error) {
 		case n < 0:
 			return nil, f.offset, format.Errorf(format.ErrCorrupt, f.offset, "malformed field")
 		case tag != uint64(packetTag):
+			offset := f.offset
 			f.use(n)
 			if err := f.skip(size); err != nil {
 				return nil, f.offset, err
 			}
+			return nil, offset, nil
 		case size > maxPacketBytes:
 			return nil, f.offset, format.Errorf(format.ErrCorrupt, f.offset, "packet of %d bytes", size)
 		case size == 0:

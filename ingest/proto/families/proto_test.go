@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -220,6 +221,12 @@ func TestTruncatedAndCorrupt(t *testing.T) {
 	res := readTrace(t, bad)
 	want(t, "slices around a bad packet", res.rows("slice", "ts", "name"), "10 a", "20 b")
 	if res.stats["corrupt_packet"] != 1 {
+		t.Errorf("stats %v", res.stats)
+	}
+	other := message{}.msg(2, []byte("x")).num(3, 4)
+	res = readTrace(t, slices.Concat(packets(trigger(10, "a")), other, packets(trigger(20, "b")), other[:3]))
+	want(t, "slices around fields that are no packets", res.rows("slice", "ts", "name"), "10 a", "20 b")
+	if res.stats["corrupt_packet"] != 2 {
 		t.Errorf("stats %v", res.stats)
 	}
 	res = readAll(bytes.NewReader(append(packets(trigger(10, "a")), 0x0b)))

@@ -350,17 +350,18 @@ func TestMappingsWithoutTime(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
-// TestMappingsOfOldKernels reads the paths of mappings without protection and flags, as kernels before 3.16 write them.
+// TestMappingsOfOldKernels reads the paths of mappings without protection and flags, as kernels before 3.16 write them. simpleperf
+// sets a bit of its own in the protection.
 func TestMappingsOfOldKernels(t *testing.T) {
 	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
 		r := &recording{order: o}
 		r.events = []event{{sampleType: sampleType, period: 1, flags: []int{sampleIDAll}, ids: []uint64{1}}}
 		r.add(10, user, uint32(7), uint32(7), 0x400000, 0x1000, 0, make([]byte, 24), "/usr/lib64/ld-2.17.so", r.id(7, 7, 100, 0, 1))
 		r.add(10, user, uint32(7), uint32(7), 0x500000, 0x1000, 0, make([]byte, 24), "//anon", r.id(7, 7, 100, 0, 1))
-		r.add(10, user, uint32(7), uint32(7), 0x600000, 0x1000, 0, make([]byte, 24), uint32(0), uint32(0), "/lib/new.so", r.id(7, 7, 100, 0, 1))
+		r.add(10, user, uint32(7), uint32(7), 0x600000, 0x1000, 0, make([]byte, 24), uint32(0x4000), uint32(0), "jit", r.id(7, 7, 100, 0, 1))
 		r.sample(user, 1, 7, 7, 200, 0, 0x400010, 0x500020, 0x600030)
 		tables := ingesttest.MustRead(t, "perf.data", r.file())
-		tables.Want(t, "stack_profile_mapping", "name", "/usr/lib64/ld-2.17.so", "//anon", "/lib/new.so")
+		tables.Want(t, "stack_profile_mapping", "name", "/usr/lib64/ld-2.17.so", "//anon", "jit")
 		tables.Want(t, "stats", "name")
 	}
 }

@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -237,7 +238,6 @@ const (
 	mmapFixed     = 36
 	maxBuildID    = 20 // bytes
 	buildIDFields = 24
-	maxProtection = 0xff // the bits of PROT_READ and others; a path is above
 )
 
 // appendMmap appends the token of a mapping. It returns false if the record is
@@ -258,11 +258,9 @@ func appendMmap(b []byte, rec *record) ([]byte, bool) {
 	var buildID []byte
 	if rec.kind == recordMmap2 {
 		id := rec.take(buildIDFields) // build id or inode
-		// Kernels before 3.16 have the path here, CentOS 7's among them.
-		if path := rec.words; rec.uint32() > maxProtection {
-			rec.words = path
-		} else {
-			rec.uint32() // flags
+		// Kernels before 3.16 have the path here, CentOS 7's among them. No protection has four bytes other than zero.
+		if len(rec.data) < 8 || bytes.IndexByte(rec.data[:4], 0) >= 0 {
+			rec.take(8) // protection and flags
 		}
 		if rec.misc&miscMmapBuildID != 0 && !rec.short {
 			if id[0] > maxBuildID {

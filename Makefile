@@ -81,9 +81,9 @@ fleet-unit: ## tests of cmd/tpfleet that need no server
 fleet-test: fleet-lint ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
-# Everything in a folder, and what makes catalogs different; engines that read the tables are left out.
+# Everything in a folder, and what makes catalogs different; engines that read the tables, and metrics, are left out.
 fleet-quick: fleet-lint ## the checks of cmd/tpfleet for each change
-	READERS=no GO=$(GO) .ci/fleet -run '^Test(Run|LostAnswers|NoTransactions)$$|^Test/^folder$$' -skip '^TestSpark$$|^TestCommitAfterCompact$$' $(TESTFLAGS)
+	READERS=no GO=$(GO) .ci/fleet -run '^Test(Run|LostAnswers|NoTransactions)$$|^Test/^folder$$' -skip '^Test(Spark|CommitAfterCompact|Specs)$$' $(TESTFLAGS)
 
 fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
 	.ci/fleet-airflow bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json

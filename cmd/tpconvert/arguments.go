@@ -36,3 +36,16 @@ func convertArguments(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// suggested returns a question about the names that are most like one that does not exist, each after a prefix, or "".
+func suggested(name, prefix string, names []string) string {
+	all := cobra.Command{SuggestionsMinimumDistance: 2} // as for commands
+	for _, n := range names {
+		all.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	like := all.SuggestionsFor(name)
+	if len(like) == 0 {
+		return ""
+	}
+	return ": did you mean " + prefix + strings.Join(like, " or "+prefix) + "?"
+}

@@ -16,6 +16,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
@@ -115,6 +118,17 @@ func pathProblem(err *fs.PathError) string {
 		return err.Path + " is a folder, not a file"
 	}
 	return fmt.Sprintf("%s: %v", err.Path, err.Err)
+}
+
+// unknownFlag adds the flags of a command that are like an unknown one to its error. Other errors of flags are flagError's.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return flagError(err)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return console.Usage(fmt.Errorf("%w%s", err, suggested(unknown.GetSpecifiedName(), "--", names)))
 }
 
 // flagError rewords an error of a flag's value, which has the name of the function that parses it.

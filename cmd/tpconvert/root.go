@@ -77,7 +77,7 @@ func newRootCommand(ui *console.UI) *cobra.Command {
 	root.SilenceUsage = true
 	ui.Register(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setFromEnvironment(cmd.Flags()) }
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(unknownFlag)
 	return root
 }
 

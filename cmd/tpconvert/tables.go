@@ -31,12 +31,16 @@ lists tables that are not filled yet.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all := descriptions()
+			var names []string
+			for _, d := range all {
+				names = append(names, d.Name)
+			}
 			for _, name := range args {
 				if !slices.ContainsFunc(all, func(d description) bool { return d.Name == name }) {
 					if _, err := os.Stat(name); err == nil {
 						return console.Usage(fmt.Errorf("there is no table %q; tpconvert inspect %s shows the tables of a trace or dataset", name, name))
 					}
-					return console.Usage(fmt.Errorf("there is no table %q%s; see tpconvert tables", name, suggested(name, all)))
+					return console.Usage(fmt.Errorf("there is no table %q%s; see tpconvert tables", name, suggested(name, "", names)))
 				}
 			}
 			printer := ui.Printer(cmd)
@@ -53,18 +57,6 @@ lists tables that are not filled yet.`,
 	}
 	cmd.Flags().BoolVar(&planned, "planned", false, "also list tables that are not filled yet")
 	return cmd
-}
-
-// suggested returns a question about the names that are most like one that does not exist, or "".
-func suggested(name string, all []description) string {
-	names := cobra.Command{SuggestionsMinimumDistance: 2} // as for commands
-	for _, d := range all {
-		names.AddCommand(&cobra.Command{Use: d.Name, Run: func(*cobra.Command, []string) {}})
-	}
-	if like := names.SuggestionsFor(name); len(like) > 0 {
-		return ": did you mean " + strings.Join(like, " or ") + "?"
-	}
-	return ""
 }
 
 // description describes a table, view or function.

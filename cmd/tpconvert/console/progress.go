@@ -23,7 +23,7 @@ func (p Progress) String() string {
 		fmt.Fprintf(&b, "%3.0f%%  ", 100*f)
 	}
 	rate := float64(p.Read) / max(p.Elapsed.Seconds(), 1e-3)
-	fmt.Fprintf(&b, "%s  %.0f MB/s  %s rows", human.Bytes(p.Read), rate/1e6, human.Count(p.Rows))
+	fmt.Fprintf(&b, "%s  %s/s  %s rows", human.Bytes(p.Read), human.Bytes(int64(rate)), human.Count(p.Rows))
 	if p.Total > 0 && f > 0 && p.Elapsed > time.Second {
 		left := time.Duration(float64(p.Elapsed) * (1 - f) / f)
 		fmt.Fprintf(&b, "  %s left", left.Round(time.Second))

@@ -8,12 +8,12 @@ import (
 func TestProgressCountsWriting(t *testing.T) {
 	const s = time.Second
 	for want, p := range map[string]Progress{
-		" 25%  500 B  0 MB/s  0 rows  30s left":  {Read: 500, Total: 1000, Elapsed: 10 * s, Of: 1},
-		" 50%  1000 B  0 MB/s  0 rows  20s left": {Read: 1000, Total: 1000, Elapsed: 20 * s, Of: 1},
-		" 75%  1000 B  0 MB/s  7 rows  10s left": {Read: 1000, Total: 1000, Staged: 10, Delivered: 5, Rows: 7, Elapsed: 30 * s, Of: 1},
-		" 50%  500 B  0 MB/s  7 rows  30s left":  {Read: 500, Total: 1000, Staged: 10, Delivered: 10, Rows: 7, Elapsed: 30 * s, Of: 1},
-		"100%  1000 B  0 MB/s  7 rows  0s left":  {Read: 1000, Total: 1000, Staged: 10, Delivered: 10, Rows: 7, Elapsed: 30 * s, Of: 1},
-		"500 B  0 MB/s  0 rows":                  {Read: 500, Elapsed: 10 * s, Of: 1},
+		" 25%  500 B  50 B/s  0 rows  30s left":  {Read: 500, Total: 1000, Elapsed: 10 * s, Of: 1},
+		" 50%  1000 B  50 B/s  0 rows  20s left": {Read: 1000, Total: 1000, Elapsed: 20 * s, Of: 1},
+		" 75%  1000 B  33 B/s  7 rows  10s left": {Read: 1000, Total: 1000, Staged: 10, Delivered: 5, Rows: 7, Elapsed: 30 * s, Of: 1},
+		" 50%  500 B  16 B/s  7 rows  30s left":  {Read: 500, Total: 1000, Staged: 10, Delivered: 10, Rows: 7, Elapsed: 30 * s, Of: 1},
+		"100%  1000 B  33 B/s  7 rows  0s left":  {Read: 1000, Total: 1000, Staged: 10, Delivered: 10, Rows: 7, Elapsed: 30 * s, Of: 1},
+		"500 B  50 B/s  0 rows":                  {Read: 500, Elapsed: 10 * s, Of: 1},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

@@ -49,8 +49,8 @@ func (s Summary) Text(w io.Writer) {
 	fmt.Fprintln(w)
 	PrintTables(w, s.Tables(), summaryTables)
 	PrintLosses(w, s.Losses())
-	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",
-		human.Bytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), human.Bytes(s.PeakMemory))
+	fmt.Fprintf(w, "\nRead %s in %.1f s, %s/s; peak memory %s.\n",
+		human.Bytes(bytes), s.Seconds, human.Bytes(int64(float64(bytes)/max(s.Seconds, 1e-3))), human.Bytes(s.PeakMemory))
 }
 
 // PrintTables lists the largest tables, up to most, then the number and size of the others, then the total.

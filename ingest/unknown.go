@@ -70,7 +70,7 @@ func unknown(formats []*format.Format, head []byte) error {
 	if kind := likeness(formats, head); kind != "" {
 		is = "it looks like " + kind + ", which is not supported" + instead[kind]
 	}
-	return fmt.Errorf("%w: %s; supported formats: %s", format.ErrUnknown, is, names(formats))
+	return fmt.Errorf("%w: %s; https://github.com/tpconvert/tpconvert#what-it-reads lists the formats", format.ErrUnknown, is)
 }
 
 // glimpse shows the first bytes of an input on one line.
@@ -83,15 +83,4 @@ func glimpse(head []byte) string {
 		return fmt.Sprintf("%q", head)
 	}
 	return fmt.Sprintf("the bytes % x", head)
-}
-
-func names(formats []*format.Format) string {
-	var all []string
-	for _, f := range formats {
-		if title := f.String(); !slices.Contains(all, title) {
-			all = append(all, title)
-		}
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
 }

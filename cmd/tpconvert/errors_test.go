@@ -47,7 +47,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"register", "text", "b.duckdb"}, exitFailure, "text is not a dataset of tpconvert: it has no _tpconvert.json\n"},
 		{[]string{"flamegraph", "-o", "none/a.folded", "out"}, exitFailure, "tpconvert: cannot write none/a.folded: no such file or folder\n"},
 		{[]string{"damaged", "b"}, exitBadInput, "damaged at byte 0: the data cannot be decompressed"},
-		{[]string{"text", "b"}, exitBadInput, "compressed atrace, "},
+		{[]string{"text", "b"}, exitBadInput, "#what-it-reads lists the formats\n"},
 	} {
 		got := tpconvert(t, dir, c.args...)
 		got.expect(t, c.code, c.want)

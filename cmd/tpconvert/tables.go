@@ -128,8 +128,8 @@ func (d description) Text(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// mostDoc are the characters of a description in a list.
-const mostDoc = 82
+// mostListed are the characters of a line in a list.
+const mostListed = 120
 
 // listed is a description of which people see a line.
 type listed struct{ description }
@@ -140,10 +140,11 @@ func (d listed) Text(w io.Writer) {
 		name += ", a " + d.Kind
 	}
 	doc, _, _ := strings.Cut(strings.TrimSuffix(d.Doc, "."), ". ")
-	if all := []rune(doc); len(all) > mostDoc {
-		doc = string(all[:mostDoc-1]) + "…"
+	line := []rune(fmt.Sprintf("%-37s %s", name, doc))
+	if len(line) > mostListed {
+		line = append(line[:mostListed-1], '…')
 	}
-	fmt.Fprintf(w, "%-37s %s\n", name, doc)
+	fmt.Fprintln(w, string(line))
 }
 
 // tableCompletions lists the tables that can have a file, except those already given.

@@ -237,7 +237,11 @@ func (l *layout) copy(from *class, name string) *class {
 func (l *layout) refer(c *class, name string) *class {
 	to := l.find(c.path)
 	if to == nil || to.kind != integerClass || c.kind == variantClass && to.labels == nil {
-		l.fail(name + " refers to " + strings.Join(c.path, ".") + ", which is not there")
+		what := "nothing"
+		if c.path != nil {
+			what = strings.Join(c.path, ".") + ", which is not there"
+		}
+		l.fail(name + " refers to " + what)
 		return nil
 	}
 	if to.slot == none {
@@ -254,6 +258,9 @@ func (l *layout) refer(c *class, name string) *class {
 
 // find returns the field at a path, which may begin with the name of a scope, or nil.
 func (l *layout) find(path []string) *class {
+	if len(path) == 0 { // a variant without a tag
+		return nil
+	}
 	whole := strings.Join(path, ".")
 	if rest, ok := strings.CutPrefix(whole, l.scope+"."); ok && len(l.open) > 0 {
 		return l.open[0].field(strings.Split(rest, "."))

@@ -132,6 +132,7 @@ func TestAttacks(t *testing.T) {
 		"a clock of 0 Hz":             {begin + "clock { name = c; freq = 0; };", long, "0 Hz"},
 		"a type that is not declared": {fields("u9 a;"), long, `"u9" is not declared`},
 		"a tag that is not there":     {fields("variant <x> { u8 a; } v;"), long, "refers to x"},
+		"a variant without a tag":     {fields("u8 a; variant { u8 b; } v;"), long, "v refers to nothing"},
 		"a signed length":             {fields("integer { size = 8; signed = true; } n; u8 a[n];"), long, "is signed"},
 		"a number of too many bits":   {fields("integer { size = 65; } n;"), long, "65 where at most"},
 		"another event with this id":  {fields("u8 a;") + "event { name = f; fields := struct { u8 a; }; };", long, "the same id"},

@@ -67,7 +67,8 @@ func unpack(to []uint32, b []byte, width, n int) []uint32 {
 	return to
 }
 
-// mostOfMiniblock is how many differences a miniblock has at most. Most writers have 32 or 64.
+// mostOfMiniblock is how many differences a miniblock has at most. All known writers have 32 or 64. Arrow's library makes room for as
+// many as a damaged page says.
 const mostOfMiniblock = 1024
 
 // DecodeDelta appends n integers in the encoding DELTA_BINARY_PACKED.
@@ -86,7 +87,7 @@ func DecodeDelta(to []int64, b []byte, n int) ([]int64, error) {
 	}
 	b = b[used:]
 	if head[1] == 0 || head[0]%head[1] != 0 || head[0]/head[1]%8 != 0 || head[0]/head[1] > mostOfMiniblock || head[1] > mostOfMiniblock {
-		return to, ErrUnknown
+		return to, ErrDamaged
 	}
 	miniblocks, each := int(head[1]), int(head[0]/head[1])
 	to = append(slices.Grow(to, n), value)

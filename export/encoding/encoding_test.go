@@ -55,6 +55,23 @@ func TestDeltaWraps(t *testing.T) {
 	checkDelta(t, []int64{math.MaxInt32, math.MinInt32, math.MaxInt32, 0, math.MinInt32, -1})
 }
 
+// TestDeltaOfAnotherSize checks that blocks of sizes that no writer uses are damage, which the library is not asked to make room for.
+func TestDeltaOfAnotherSize(t *testing.T) {
+	values := []int64{1, 3, 2}
+	page := Delta(nil, values)
+	if got, err := DecodeDelta(nil, page, len(values)); err != nil || !slices.Equal(got, values) {
+		t.Fatal(got, err)
+	}
+	_, block := binary.Uvarint(page)
+	_, miniblocks := binary.Uvarint(page[block:])
+	for _, sizes := range [][2]uint64{{0, 1}, {128, 0}, {128, 3}, {4, 1}, {1 << 31, 1}, {1 << 31, 1 << 30}} {
+		b := binary.AppendUvarint(binary.AppendUvarint(nil, sizes[0]), sizes[1])
+		if _, err := DecodeDelta(nil, append(b, page[block+miniblocks:]...), len(values)); err != ErrDamaged {
+			t.Errorf("blocks of %d values in %d miniblocks: error %v", sizes[0], sizes[1], err)
+		}
+	}
+}
+
 func TestDeltaIsNarrow(t *testing.T) {
 	values := make([]int64, 1+blockValues)
 	for i := range values {

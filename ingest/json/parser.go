@@ -226,11 +226,15 @@ func (p *parser) setArgs(slice model.SliceID) {
 // nesting in it, it goes to a separate track beside the thread's.
 func (p *parser) complete(ts int64, utid model.UTID, category, name model.StringID) {
 	e := &p.event
-	if !e.hasDur {
-		p.fail(ts, model.StatJSONParserFailure, nil)
+	track := p.Tracks.Thread(utid)
+	if !e.hasDur { // Chrome writes it without when the recording ends before the event
+		id := p.Slices.BeginAt(ts, track, category, name, p.source(), e.clock())
+		if id != model.None && e.tdur != 0 {
+			p.Store.Slice.ThreadDur.Set(int64(id), e.tdur)
+		}
+		p.bindFlow(ts, id)
 		return
 	}
-	track := p.Tracks.Thread(utid)
 	id, overlap := p.Slices.ScopedOr(ts, e.dur, track, category, name, nil)
 	if overlap != nil {
 		p.fail(ts, model.StatSliceSpillOverlappingCompleteEvent, func(set *model.ArgSet) { overlap.AddArgs(p.Store, set) })

@@ -237,6 +237,9 @@ func (b *begins) place(ts int64, e *event) {
 	switch e.phase {
 	case 'X':
 		b.complete, b.x, b.xTS, b.xDur = true, t, ts, e.dur
+		if !e.hasDur {
+			b.xDur = -1
+		}
 		if ts <= b.latest { // or no B can have its time
 			on := b.on(t)
 			e.late = ts == on.ts && on.open > 0

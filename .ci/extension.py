@@ -4,6 +4,7 @@ usage: extension.py TPCONVERT EXTENSION TRACE...
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -18,6 +19,7 @@ def numbered(rows):
 
 def main():
     tpconvert, extension, *traces = sys.argv[1:]
+    traces = [os.path.abspath(trace) for trace in traces]  # as the extension's errors name them
     db = duckdb.connect(config={"allow_unsigned_extensions": True})
     db.execute(f"LOAD '{extension}'")
     failures, tables, rows, formats = 0, 0, 0, set()

@@ -415,10 +415,12 @@ func (r *reader) loadClass(length int64) error {
 	if !ok {
 		r.in.File.LogAt(model.StatHprofClassErrors, r.offset, nil)
 	}
-	if _, known := r.classes[id]; !known {
-		r.order = append(r.order, id)
+	c := r.classes[id]
+	if c == nil {
+		c = &class{object: heap.NoClass}
+		r.classes[id], r.order = c, append(r.order, id)
 	}
-	r.classes[id] = &class{name: name, object: heap.NoClass}
+	c.name = name // only the last one, if the class is loaded again
 	r.byName[name] = id
 	return nil
 }

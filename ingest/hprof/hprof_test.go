@@ -75,6 +75,13 @@ func TestLayoutAfterInstance(t *testing.T) {
 	tables.Want(t, "heap_graph_reference", "owner_id|owned_id|field_name|field_type_name", "0|2|Node.next|Node", "2|0|Node.next|Node")
 }
 
+// TestClassLoadedAgain checks that a class keeps what its dump says when it is loaded again.
+func TestClassLoadedAgain(t *testing.T) {
+	tables := ingesttest.MustRead(t, "x.hprof", w(dump(), text(3, "Link"), loadClass(10, 3)))
+	tables.Want(t, "heap_graph_object", "self_size|reachable|root_type|root_distance", "24|true|NULL|1", "0|false|NULL|-1", "24|true|DEBUGGER|0")
+	tables.Want(t, "heap_graph_class", "name", "Link", "java.lang.Class<Link>")
+}
+
 func TestUnreadRecords(t *testing.T) {
 	tables := ingesttest.MustRead(t, "x.hprof", w(dump(), record(5, make([]byte, 12)), record(0x77), record(5), record(0x2c)))
 	if got := strings.Join(tables.Rows("stats", "value", "description"), ", "); !strings.HasSuffix(got, "2|stack traces are not read, 1|record of kind 119 is not read") {

@@ -414,7 +414,8 @@ func TestMetadataEvents(t *testing.T) {
 		{"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":3}},
 		{"ph":"M","name":"thread_name","pid":1,"tid":3,"args":{"name":""}}],
 		"metadata":{"os-name":"Linux","n":2,"half":0.5,"time":1752831016.537738,"on":true,"o":{"a":1},"none":null},"displayTimeUnit":"ns"}`)
-	tables.Want(t, "thread", "tid|name|arg_set_id", "0|NULL|NULL", "1|NULL|NULL", "2|worker|3", "3|NULL|NULL")
+	tables.Want(t, "thread", "tid|name|arg_set_id", "0|NULL|NULL", "1|NULL|NULL", "2|worker|1", "3|NULL|NULL")
+	tables.Want(t, "import_log", "name")
 	tables.Want(t, "process", "pid|name", "0|NULL", "1|proc")
 	if got := strings.Join(tables.Rows("metadata", "name", "int_value", "str_value"), " "); !strings.HasSuffix(got,
 		`json_metadata.os-name|NULL|Linux json_metadata.n|2|NULL json_metadata.half|NULL|0.5 json_metadata.time|NULL|1.75283e+09 json_metadata.on|1|NULL json_metadata.o|NULL|{"a":1} trace_size_bytes|`+

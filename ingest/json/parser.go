@@ -683,8 +683,9 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 				p.Machine.SetProcessLabels(p.threads.process(e.pid), p.Store.Strings.InternBytes(v.Raw))
 			}
 		case string(key) != "name":
-		case v.Kind != jsonlex.Text || len(v.Raw) == 0:
+		case v.Kind != jsonlex.Text:
 			p.fail(ts, model.StatJSONParserFailure, nil)
+		case len(v.Raw) == 0: // Clang's of a thread without a name
 		case name == p.threadName:
 			p.Machine.SetThreadName(utid, p.Store.Strings.InternBytes(v.Raw), model.ThreadNameOther)
 		default:

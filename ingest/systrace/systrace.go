@@ -57,6 +57,7 @@ const (
 	inTrace                  // events
 	inProcess                // a list of processes
 	inThreads                // a list of threads
+	inPS                     // what Android's old ps -t says of processes and threads alike
 	inOther                  // unsupported data
 )
 
@@ -171,7 +172,7 @@ func (r *reader) line(b *block, l *decoded) error {
 		case bytes.HasPrefix(text, cgroupDump):
 			r.section = inOther
 		}
-	case inTrace:
+	case inTrace, inPS:
 		return r.event(b, l)
 	case inProcess, inThreads:
 		r.listed(text)
@@ -183,7 +184,11 @@ func (r *reader) line(b *block, l *decoded) error {
 func (r *reader) event(b *block, l *decoded) error {
 	if l.ok {
 		r.events++
+		r.section = inTrace
 		return r.push(b, l, r.offset)
+	}
+	if r.section == inPS {
+		return nil
 	}
 	if text := b.text[l.from:l.to]; len(text) > 0 && text[0] != '#' && !r.notice(text) {
 		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
@@ -207,6 +212,11 @@ func (r *reader) notice(text []byte) bool {
 	}
 	if cpu, ok := bytes.CutPrefix(text, []byte("CPU ")); ok {
 		return bytes.HasSuffix(cpu, []byte(" is empty"))
+	}
+	if bytes.HasPrefix(text, []byte("USER ")) && isHeader(bytes.Fields(text), "PID", "PPID", "VSIZE") {
+		r.section = inPS
+		r.File.Unread(model.StatUnreadFact, model.None, "list of ps -t").AddAt(r.offset)
+		return true
 	}
 	if bytes.HasPrefix(skipSpace(text), []byte("=> ")) {
 		return true // a frame of a stack, which is counted as a whole

@@ -105,7 +105,7 @@ for ts, cpu, pid, tgid, name, args in events:
             marks.append((begin, ts - begin, label, pid, len(stacks[pid])))
         elif mark[0] == 'I' and len(mark) > 2:
             marks.append((ts, 0, mark[2], pid, len(stacks[pid])))
-        elif mark[0] == 'C' and len(mark) > 3 and mark[2]:  # one without a name is damage
+        elif mark[0] == 'C' and len(mark) > 3:
             counters.append((ts, mark[2], float(mark[3])))
 slices += [(b, -1, cpu, tid, p) for cpu, (b, tid, p) in running.items()]
 for pid, open_ in stacks.items():

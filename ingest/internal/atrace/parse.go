@@ -65,7 +65,7 @@ func Parse(text []byte) (m Mark, ok, known bool) {
 		return m, true, true
 	case 'S', 'F', 'C':
 		m.Name = next()
-		return m, number(next()) && hasTGID && len(m.Name) > 0, true
+		return m, number(next()) && hasTGID && (len(m.Name) > 0 || m.Phase == 'C'), true
 	case 'I':
 		m.Name = next()
 		return m, hasTGID && len(m.Name) > 0, true

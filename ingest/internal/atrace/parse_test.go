@@ -18,6 +18,8 @@ func TestParse(t *testing.T) {
 		"F|1|a|":                        "bad",
 		"C|3|n|-5|Blob":                 "C 3 n  -5",
 		"C|3|n|x":                       "bad",
+		"C|3||7":                        "C 3   7",
+		"C|3||":                         "bad",
 		"I|3|n":                         "I 3 n  0",
 		"N|3|track|n":                   "N 3 n track 0",
 		"G|3|track|n|4\x00":             "G 3 n track 4",

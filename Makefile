@@ -5,6 +5,7 @@ SHARED      ?= ../shared
 UI          ?= $(SHARED)/ui
 PERFETTO    ?= ../perfetto
 FUZZTIME    ?= 300x
+FUZZCOUNT   ?= 10
 SOAKTIME    ?= 10m
 TRIMPATH    ?= -trimpath
 KILLS       ?= 1000
@@ -138,15 +139,16 @@ asan: ## tests of PerfettoSQL with AddressSanitizer in SQLite and our C, also on
 	CGO_ENABLED=1 $(GO) test -vet=off -asan -timeout 60m ./sqlfuncs/sqlite ./sqlfuncs/operators
 	CGO_ENABLED=1 $(GO) test -vet=off -asan -timeout 60m -skip '^TestInterrupted$$' ./sqlfuncs/perfettosql -datasets $(DAMAGED)
 
-fuzz: ## each fuzz target for FUZZTIME
+fuzz: ## each fuzz target for FUZZTIME, and FUZZCOUNT times with random changes of its corpus
+	FUZZSEED=$$(date +%s) $(GO) test -vet=off -run '^Fuzz' -timeout 0 -count $(FUZZCOUNT) ./...
 	GO=$(GO) .ci/fuzz $(FUZZTIME)
 
 faults: build ## kills, injected errors, full disks, rival processes: nothing partial is visible, every rerun completes
 	.ci/faults $(KILLS)
 	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(MUTATE)
 
-soak: ## every fuzz target and damaged traces for SOAKTIME each
-	.ci/fuzz $(SOAKTIME)
+soak: ## every fuzz target and damaged traces for SOAKTIME each, and a thousand times with random changes of its corpus
+	$(MAKE) fuzz FUZZTIME=$(SOAKTIME) FUZZCOUNT=1000
 	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(SOAKTIME)
 
 crowd: ## serve answers a small query while CLIENTS others misbehave

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"flag"
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"strconv"
 	"testing"
 )
 
@@ -16,14 +18,24 @@ const (
 	few     = 4
 )
 
+// runs is how often targets ran in this process.
+var runs uint64
+
 // Run is f.Fuzz. While Go does not fuzz, the target gets each input of the corpus and some that random changes make of it: go
 // test -fuzz compiles all packages anew, for coverage that guides it through more inputs than a test has time for. An input that
-// fails is logged.
+// fails is logged. The changes are the same in each process, so that a test fails only for what changed in the code; FUZZSEED, a
+// number, selects others, and -count makes further ones.
 func Run(f *testing.F, target any) {
 	if fuzzing := flag.Lookup("test.fuzz"); fuzzing.Value.String() != "" {
 		f.Fuzz(target)
 		return
 	}
+	seed, err := strconv.ParseUint(os.Getenv("FUZZSEED"), 10, 64)
+	if err != nil && os.Getenv("FUZZSEED") != "" {
+		f.Fatal(err)
+	}
+	runs++
+	c := changes{rand.New(rand.NewPCG(seed, runs))}
 	call := reflect.ValueOf(target)
 	made := 0
 	f.Fuzz(reflect.MakeFunc(call.Type(), func(args []reflect.Value) []reflect.Value {
@@ -50,27 +62,30 @@ func Run(f *testing.F, target any) {
 			if t.Failed() || t.Skipped() {
 				break
 			}
-			try(change(inputs))
+			try(c.change(inputs))
 		}
 		return nil
 	}).Interface())
 }
 
+// changes are random changes of inputs.
+type changes struct{ *rand.Rand }
+
 // change returns inputs of which one is changed in one to four ways.
-func change(inputs []reflect.Value) []reflect.Value {
+func (c changes) change(inputs []reflect.Value) []reflect.Value {
 	inputs = append([]reflect.Value(nil), inputs...)
-	at := rand.IntN(len(inputs))
+	at := c.IntN(len(inputs))
 	in := inputs[at]
 	to := reflect.New(in.Type()).Elem()
 	switch in.Kind() {
 	case reflect.String:
-		to.SetString(string(changeBytes([]byte(in.String()))))
+		to.SetString(string(c.changeBytes([]byte(in.String()))))
 	case reflect.Slice:
-		to.SetBytes(changeBytes(bytes.Clone(in.Bytes())))
+		to.SetBytes(c.changeBytes(bytes.Clone(in.Bytes())))
 	case reflect.Int, reflect.Int64:
-		to.SetInt(in.Int() ^ int64(rand.Uint64()>>rand.IntN(64)))
+		to.SetInt(in.Int() ^ int64(c.Uint64()>>c.IntN(64)))
 	case reflect.Uint8, reflect.Uint16, reflect.Uint64:
-		to.SetUint(in.Uint() ^ rand.Uint64()>>rand.IntN(64)&(1<<in.Type().Bits()-1))
+		to.SetUint(in.Uint() ^ c.Uint64()>>c.IntN(64)&(1<<in.Type().Bits()-1))
 	default:
 		panic(in.Type())
 	}
@@ -78,12 +93,12 @@ func change(inputs []reflect.Value) []reflect.Value {
 	return inputs
 }
 
-func changeBytes(b []byte) []byte {
-	for range 1 + rand.IntN(4) {
-		from := rand.IntN(len(b) + 1)
-		to := from + rand.IntN(min(len(b)-from, 1<<rand.IntN(10))+1)
+func (c changes) changeBytes(b []byte) []byte {
+	for range 1 + c.IntN(4) {
+		from := c.IntN(len(b) + 1)
+		to := from + c.IntN(min(len(b)-from, 1<<c.IntN(10))+1)
 		part := b[from:to]
-		switch rand.IntN(6) {
+		switch c.IntN(6) {
 		case 0: // leave out
 			b = append(b[:from:from], b[to:]...)
 		case 1: // repeat
@@ -91,14 +106,14 @@ func changeBytes(b []byte) []byte {
 		case 2: // cut
 			b = b[:from]
 		case 3: // insert
-			b = bytes.Join([][]byte{b[:from], {byte(rand.Uint32())}, b[from:]}, nil)
+			b = bytes.Join([][]byte{b[:from], {byte(c.Uint32())}, b[from:]}, nil)
 		case 4: // another number
 			var number [8]byte
-			binary.LittleEndian.PutUint64(number[:], rand.Uint64()>>rand.IntN(64)-rand.Uint64N(2))
+			binary.LittleEndian.PutUint64(number[:], c.Uint64()>>c.IntN(64)-c.Uint64N(2))
 			copy(part, number[:])
 		default:
 			if len(part) > 0 {
-				part[0] ^= 1 << rand.IntN(8)
+				part[0] ^= 1 << c.IntN(8)
 			}
 		}
 	}

@@ -237,9 +237,13 @@ func wakeup(p *parser, e *current) {
 	if p.kernel.wakings {
 		return
 	}
-	p.derive(e, "sched_waking", e.tid, func(t *ftrace.Tracepoint, f *ftrace.Event) {
+	p.derive(e, "sched_wakeup", e.tid, func(t *ftrace.Tracepoint, f *ftrace.Event) {
 		f.AddText(t.FieldNamed("comm"), p.event.Text("comm"))
-		f.AddInt(t.FieldNamed("pid"), p.event.Uint("pid"))
+		for _, name := range []string{"pid", "success", "target_cpu"} {
+			if p.event.Has(name) {
+				f.AddInt(t.FieldNamed(name), p.event.Uint(name))
+			}
+		}
 	})
 }
 

@@ -21,6 +21,8 @@ import (
 var specs = []struct{ name, fields string }{
 	{"sched_switch", "[prev_comm] prev_pid prev_prio [prev_state] [next_comm] next_pid next_prio"},
 	{"sched_waking", "[comm] pid"},
+	{"sched_wakeup", "[comm] pid [success] [target_cpu]"},
+	{"sched_wakeup_new", "[comm] pid [success] [target_cpu]"},
 	{"sched_blocked_reason", "pid iowait:io_wait [caller]"},
 	{"task_newtask", "pid comm clone_flags"},
 	{"task_rename", "pid newcomm"},
@@ -99,8 +101,11 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 	for _, s := range specs {
 		keys := newKeys(p.TracepointNamed(s.name), s.fields)
 		decode := keys.decode
-		if s.name == "sched_switch" {
+		switch s.name {
+		case "sched_switch":
 			decode = keys.decodeSwitch
+		case "sched_waking", "sched_wakeup", "sched_wakeup_new":
+			decode = keys.decodeWakeup
 		}
 		add(s.name, decode, s.name)
 	}
@@ -294,6 +299,27 @@ func (k *keys) decodeSwitch(w *token.Writer, args []byte) bool {
 	values = append(values, taskOf(bytes.TrimSuffix(next, []byte("]")))...)
 	for i, value := range values {
 		if f := &k.keys[i]; !f.add(w, f.field, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeWakeup decodes a wakeup. By default trace-cmd report writes it in its own form: comm:pid [prio] success=1 CPU:000. The success is
+// optional.
+func (k *keys) decodeWakeup(w *token.Writer, args []byte) bool {
+	end := bytes.LastIndexByte(args, ']')
+	if bytes.Contains(args, []byte("pid=")) || end < 0 {
+		return k.decode(w, args)
+	}
+	for i, value := range taskOf(args[:end])[:2] {
+		if f := &k.keys[i]; !f.add(w, f.field, value) {
+			return false
+		}
+	}
+	for _, word := range bytes.Fields(args[end+1:]) {
+		name, value, _ := bytes.Cut(bytes.Replace(word, []byte("CPU:"), []byte("target_cpu="), 1), []byte("="))
+		if i := k.find(name, 0); i >= 0 && !k.keys[i].add(w, k.keys[i].field, value) {
 			return false
 		}
 	}

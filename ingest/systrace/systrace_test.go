@@ -54,7 +54,26 @@ func TestScheduler(t *testing.T) {
 	tables.Want(t, "thread", "tid|name|upid", "0|swapper|0", "7|Jit thread pool|1", "5|NULL|1", "8|b=c|1")
 	tables.Want(t, "process", "pid|name", "0|NULL", "5|NULL")
 	tables.Want(t, "ftrace_event", "ts|name|cpu|utid", "1000000000|sched_switch|1|0", "3000000000|sched_switch|1|1", "5000000000|sched_switch|1|3")
-	tables.Want(t, "stats", "name|value|description", "unread_event|1|sched_wakeup event is not read")
+	tables.Want(t, "stats", "name")
+}
+
+// TestWakeups reads a trace without sched_waking. Where the CPU of the event is the target, another one may have asked it to wake the thread.
+func TestWakeups(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace", trace(
+		"a-7 [001] sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120",
+		"a-7 [001] sched_wakeup: comm=b pid=8 prio=120 success=1 target_cpu=000",
+		"a-7 [001] sched_wakeup: comm=c pid=9 prio=120 target_cpu=001",
+		"a-7 [001] sched_wakeup: comm=b pid=8 prio=120 success=0 target_cpu=001",
+		"a-7 [001] sched_wakeup_new: comm=d pid=10 prio=120 target_cpu=000",
+		"a-7 [001] sched_wakeup:         e:f:11 [120] success=1 CPU:000",
+		"a-7 [001] sched_wakeup:         a:7 [120] CPU:001",
+		"a-7 [001] sched_wakeup:         a:x [120] CPU:001",
+	))
+	tables.Want(t, "thread_state", "ts|dur|utid|state|waker_utid", "1000000000|-1|1|Running|NULL", "2000000000|-1|2|R|1", "3000000000|-1|3|R|NULL",
+		"5000000000|-1|4|R|1", "6000000000|-1|5|R|1")
+	tables.Want(t, "spurious_sched_wakeup", "ts|thread_state_id|utid|waker_utid", "7000000000|0|1|1")
+	tables.Want(t, "thread", "tid|name", "0|swapper", "7|a", "8|b", "9|c", "10|d", "11|e:f")
+	tables.Want(t, "stats", "name|value", "systrace_parse_failure|1")
 }
 
 // TestReport reads events that trace-cmd report's plugins write in their own

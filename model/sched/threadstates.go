@@ -29,6 +29,8 @@ type threadStates struct {
 // Wakeup describes the origin of a wakeup.
 type Wakeup struct {
 	Waker schema.UTID // thread that was running there
+	// Remote is whether the waker may have run on another CPU.
+	Remote bool
 	// Flags are the flags of the ftrace record, which identify interrupts, or
 	// table.None.
 	Flags int64
@@ -154,11 +156,11 @@ func (s *Threads) open(ts int64, utid schema.UTID, state table.StringID, cpu int
 		t.CPU.Set(row, int32(cpu))
 		t.UCPU.Set(row, s.machine.CPU(cpu))
 	}
-	if by != nil {
+	if by != nil && by.Flags != table.None {
+		t.IRQContext.Set(row, by.fromInterrupt())
+	}
+	if by != nil && !by.Remote {
 		t.WakerUTID.Set(row, by.Waker)
-		if by.Flags != table.None {
-			t.IRQContext.Set(row, by.fromInterrupt())
-		}
 		// The first switch of the waker's CPU may be missing.
 		if waker := s.thread(by.Waker); waker.last != table.None && waker.state == s.running {
 			t.WakerID.Set(row, schema.ThreadStateID(waker.last))

@@ -123,7 +123,7 @@ def test_losses(tmp_path: pathlib.Path) -> None:
 def test_cause(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"traceEvents": [}')
-    with pytest.raises(tpconvert.Error, match=r"(?s)1 of 2 traces could not be converted.*bad.json \(json\) at byte 17") as failed:
+    with pytest.raises(tpconvert.Error, match=r"(?s)1 of 2 traces could not be converted.*bad.json \(Trace Event Format\) at byte 17") as failed:
         tpconvert.convert([trace, bad], tmp_path / "out")
     assert failed.value.code == 3
 

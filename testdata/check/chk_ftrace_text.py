@@ -66,6 +66,11 @@ def compare(what, raw, got):
 
 slices, running, seen, starts, freq, idle, counters, wakes, blocks = [], {}, set(), collections.Counter(), [], [], [], set(), collections.defaultdict(list)
 marks, stacks = [], collections.defaultdict(list)
+ready, state, waking, created = [], {}, False, False  # what wakeups make runnable; sched_wakeup does it in traces without sched_waking
+def wake(ts, tid):
+    if tid and state.get(tid) not in ('Running', 'R'):
+        ready.append((ts, tid))
+        state[tid] = 'R'
 named = set(processes) | set(threads)
 def touch(tid):
     seen.add(tid)
@@ -81,9 +86,20 @@ for ts, cpu, pid, tgid, name, args in events:
             else:
                 slices.append((begin, -1, cpu, tid, p))
         running[cpu] = (ts, after, prio)
+        state[prev] = 'R' if m[4] in ('R', 'R+', '0') else m[4]
+        state[after] = 'Running'
+    elif name in ('sched_wakeup', 'sched_wakeup_new') and (m := re.search(r'\bpid=(\d+)', args) or re.search(r':(\d+) \[', args)):
+        touch(int(m[1]))
+        target = re.search(r'(?:target_cpu=|CPU:)(\d+)', args)
+        if not re.search(r'success=0', args) and not (created if name == 'sched_wakeup_new' else waking):
+            wake(ts, int(m[1]))
+            if target and int(target[1]) != cpu:  # elsewhere it may be of another CPU
+                wakes.add((ts, int(m[1]), pid))
     elif name in ('sched_waking', 'sched_blocked_reason') and (m := re.search(r'\bpid=(\d+)', args)):
         touch(int(m[1]))
         if name == 'sched_waking':
+            waking = True
+            wake(ts, int(m[1]))
             wakes.add((ts, int(m[1]), pid))
         else:
             blocks[int(m[1])].append(ts)
@@ -96,6 +112,9 @@ for ts, cpu, pid, tgid, name, args in events:
         starts[tid] += tid in seen
         wakes.add((ts, tid, pid))
         touch(tid)
+        created = True
+        state[tid] = 'R'
+        ready.append((ts, tid))
     elif name in ('tracing_mark_write', '0', 'print'):
         mark = args.split('|')
         if mark[0] == 'B' and len(mark) > 2:
@@ -134,6 +153,8 @@ def until(tid, begin, dur):
     return dur if dur >= 0 else min((b for b in again[tid] if b > begin), default=begin - 1) - begin
 compare('thread_state running', [(b, until(tid, b, d), cpu, tid) for b, d, cpu, tid, _ in slices if tid], rows("select s.ts, s.dur, s.cpu, t.tid from thread_state s join thread t using (utid) where s.state = 'Running' and t.tid <> 0", 'thread_state', 'thread'))
 compare('thread_state at times of no event', [], [s for s in states if s[0] not in times or s[1] >= 0 and s[0] + s[1] not in times])
+runnable = set(ready)
+compare('thread_state runnable', ready, [(s[0], s[2]) for s in states if s[3] == 'R' and (s[0], s[2]) in runnable])
 compare('thread_state with another waker', [], [s for s in states if s[4] is not None and (s[0], s[2], s[4]) not in wakes])
 compare('thread_state blocked without a reason', [], [s for s in states if s[5] is not None and not any(s[0] <= ts for ts in blocks[s[2]])])
 compare('other times of no event', [], rows('select ts from slice union all select ts from counter union all select ts + dur from slice where dur > 0', 'slice', 'counter') and

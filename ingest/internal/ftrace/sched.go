@@ -8,6 +8,8 @@ import (
 // sched is the state of scheduler events.
 type sched struct {
 	switches, wakings *Tracepoint
+	waking            bool // whether there was a sched_waking
+	newTask           bool // whether there was a task_newtask
 	cpus              []lastSwitch
 	states            map[int64]model.StringID // by the state in a switch
 }
@@ -92,6 +94,7 @@ func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
 
 // CompactWaking handles a wakeup by the thread that the CPU last switched to.
 func (p *Parser) CompactWaking(ts, cpu int64, wakee Task, target, flags int64, record bool) {
+	p.sched.waking = true
 	waker := p.sched.cpu(cpu)
 	if !waker.known {
 		p.File.Count(model.StatCompactSchedWakingSkipped)
@@ -136,12 +139,40 @@ func schedSwitch(p *Parser, e *Event) {
 func unsigned(pid int64) int64 { return int64(uint32(pid)) }
 
 func schedWaking(p *Parser, e *Event) {
+	p.sched.waking = true
+	p.wake(e, false)
+}
+
+// schedWakeup wakes threads in traces without sched_waking, as of Linux before 4.3.
+func schedWakeup(p *Parser, e *Event) {
+	if !p.sched.waking {
+		p.wakeup(e)
+	}
+}
+
+// schedWakeupNew makes a new thread runnable, unless task_newtask does.
+func schedWakeupNew(p *Parser, e *Event) {
+	if !p.sched.newTask {
+		p.wakeup(e)
+	}
+}
+
+// wakeup handles an event that may come from the CPU to which the wakee was sent, out of an interrupt or the idle loop. Only on another
+// CPU the current thread is the waker for sure.
+func (p *Parser) wakeup(e *Event) {
+	if e.Has("success") && e.Int("success") == 0 {
+		return // the wakee was awake
+	}
+	p.wake(e, !e.Has("target_cpu") || e.Int("target_cpu") == e.CPU)
+}
+
+func (p *Parser) wake(e *Event, remote bool) {
 	if !p.has(e, "pid") {
 		return
 	}
 	wakee := p.Machine.Thread(unsigned(e.Int("pid")))
 	p.Machine.SetThreadName(wakee, p.text(e, "comm"), model.ThreadNameFtrace)
-	p.Threads.Wake(e.TS, wakee, model.Wakeup{Waker: p.thread(e), Flags: model.None})
+	p.Threads.Wake(e.TS, wakee, model.Wakeup{Waker: p.thread(e), Remote: remote, Flags: model.None})
 }
 
 func schedBlockedReason(p *Parser, e *Event) {

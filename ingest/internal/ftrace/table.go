@@ -11,6 +11,8 @@ var handlers = map[string]handler{
 	// The scheduler and tasks.
 	"sched_switch":         schedSwitch,
 	"sched_waking":         schedWaking,
+	"sched_wakeup":         schedWakeup,
+	"sched_wakeup_new":     schedWakeupNew,
 	"sched_blocked_reason": schedBlockedReason,
 	"sched_process_free":   schedProcessFree,
 	"task_newtask":         taskNewtask,

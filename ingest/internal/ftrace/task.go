@@ -6,6 +6,7 @@ import "github.com/tpconvert/tpconvert/model"
 const cloneThread = 0x10000
 
 func taskNewtask(p *Parser, e *Event) {
+	p.sched.newTask = true
 	if !p.has(e, "pid") {
 		return
 	}

@@ -95,6 +95,7 @@ type reader struct {
 	allBacktraces []*backtrace
 	unmapped      map[model.UPID]profile.MappingID // mappings for code outside all binaries
 
+	time     model.StringID           // the event of samples
 	unread   map[string]*model.Unread // unsupported elements of rows, by name
 	open     []element
 	names    []byte // names of the open elements
@@ -115,6 +116,8 @@ const (
 	processElement
 	pidElement
 	coreElement
+	stateElement
+	weightElement
 	subsystemElement
 	uint64Element
 	metadataElement
@@ -139,6 +142,10 @@ func kindOf(name []byte) kind {
 		return pidElement
 	case "core":
 		return coreElement
+	case "thread-state":
+		return stateElement
+	case "weight":
+		return weightElement
 	case "subsystem":
 		return subsystemElement
 	case "uint64":
@@ -173,6 +180,8 @@ type row struct {
 	time      int64
 	hasTime   bool
 	core      int64 // None if unknown
+	weight    int64 // ns that the sample stands for, None if unknown
+	state     model.StringID
 	thread    *thread
 	backtrace *backtrace
 	isSync    bool
@@ -184,7 +193,7 @@ func read(in *format.Input) error {
 	r := &reader{scanner: scanner{in: in}, in: in, event: token.NewWriter(in.Store),
 		numbers: map[uint64]int64{}, syncs: map[uint64]bool{}, processes: map[uint64]*process{}, threads: map[uint64]*thread{},
 		binaries: map[uint64]*binary{}, frames: map[uint64]*frame{}, backtraces: map[uint64]*backtrace{},
-		unmapped: map[model.UPID]profile.MappingID{}, unread: map[string]*model.Unread{}}
+		unmapped: map[model.UPID]profile.MappingID{}, unread: map[string]*model.Unread{}, time: in.Store.Strings.Intern("time")}
 	r.events = in.Sorter.NewStream(r)
 	for {
 		err := r.next()
@@ -311,7 +320,7 @@ func (r *reader) attributes(e *element) (a attributes, err error) {
 func (r *reader) begin(e *element) error {
 	if e.kind == rowElement {
 		r.rows++
-		r.row = row{offset: r.offset(), core: model.None}
+		r.row = row{offset: r.offset(), core: model.None, weight: model.None}
 		return nil
 	}
 	if e.kind == other {
@@ -386,16 +395,19 @@ func (r *reader) begin(e *element) error {
 
 // content reads the text of an element.
 func (r *reader) content(e *element, text []byte) {
-	if e.kind == subsystemElement {
+	var n int64
+	var err error
+	switch e.kind {
+	case subsystemElement:
 		r.syncs[e.id] = string(text) == syncSubsystem
 		return
-	}
-	switch e.kind {
-	case timeElement, tidElement, pidElement, coreElement, uint64Element:
+	case stateElement:
+		n = int64(r.in.Store.Strings.InternBytes(text))
+	case timeElement, tidElement, pidElement, coreElement, weightElement, uint64Element:
+		n, err = strconv.ParseInt(string(text), 10, 64)
 	default:
 		return
 	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		r.damaged()
 		return
@@ -420,6 +432,12 @@ func (r *reader) value(e *element, n int64) {
 	case coreElement:
 		if n >= 0 && n <= math.MaxInt32 {
 			r.row.core = n
+		}
+	case stateElement:
+		r.row.state = model.StringID(n)
+	case weightElement:
+		if n > 0 {
+			r.row.weight = n
 		}
 	case uint64Element, metadataElement:
 		r.row.sync = n
@@ -468,6 +486,8 @@ func (r *reader) push() error {
 	r.event.Uint(r.row.thread.number)
 	r.event.Uint(r.row.backtrace.number)
 	r.event.Int(r.row.core)
+	r.event.Int(r.row.weight)
+	r.event.Uint(uint64(r.row.state))
 	return r.events.Push(ts, r.event.Bytes())
 }
 
@@ -475,6 +495,7 @@ func (r *reader) push() error {
 func (r *reader) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	t, b, core := r.allThreads[event.Uint()], r.allBacktraces[event.Uint()], event.Int()
+	weight, state := event.Int(), model.StringID(event.Uint())
 	machine := r.in.Machine
 	v := profile.NewSample(ts, "instruments")
 	v.UTID = machine.ThreadOf(t.tid, t.process.pid)
@@ -488,7 +509,11 @@ func (r *reader) Event(ts int64, payload []byte) error {
 	if core != model.None {
 		v.CPU, v.UCPU = core, machine.CPU(core)
 	}
-	r.in.Store.Stacks.AddSample(v)
+	sample := r.in.Store.Stacks.AddSample(v)
+	if weight != model.None || state != 0 {
+		row := r.in.Store.Stacks.AddSampleEvent(sample, r.time, weight)
+		r.in.Store.StackSampleEvent.ThreadState.Set(row, state)
+	}
 	return nil
 }
 

@@ -64,11 +64,11 @@ type StackSample struct {
 
 // StackSampleEvent holds the events of samples whose format does not have counters, unlike those of Linux perf.
 type StackSampleEvent struct {
-	table.Table   `tp:"stack_sample_event" doc:"The event that a sample is of, for samples of perf script, simpleperf, JFR, V8 and OpenTelemetry profiles, and those of .NET traces with labels: those of Linux perf have counters. V8 has the event time."`
+	table.Table   `tp:"stack_sample_event" doc:"The event that a sample is of, for samples of perf script, simpleperf, JFR, V8, Instruments and OpenTelemetry profiles, and those of .NET traces with labels: those of Linux perf have counters. V8 and Instruments have the event time."`
 	StackSampleID table.Ref[StackSample] `tp:"2,stack_sample_id" doc:"The sample."`
 	Event         table.String           `tp:"3,event" doc:"What was sampled, such as cycles or sched:sched_switch."`
 	Period        table.Int64            `tp:"4,period,null" doc:"How many events the sample stands for, ns for cpu-clock, task-clock, time and jdk.CPUTimeSample; NULL if the file does not say."`
-	ThreadState   table.String           `tp:"5,thread_state" doc:"What the thread did, as JFR says it, such as STATE_RUNNABLE or STATE_SLEEPING; NULL if the file does not say."`
+	ThreadState   table.String           `tp:"5,thread_state" doc:"What the thread did, as JFR or Instruments says it, such as STATE_RUNNABLE, STATE_SLEEPING or Running; NULL if the file does not say."`
 	ArgSetID      table.SetRef[Args]     `tp:"6,arg_set_id,null" doc:"What else the profiler recorded, such as labels, or attributes and the span of OpenTelemetry profiles: the rows of args with this arg_set_id."`
 }
 

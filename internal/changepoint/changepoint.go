@@ -17,22 +17,23 @@ type Point struct {
 	P             float64 // probability that values in random order divide so well
 }
 
+// least is the number of values on either side of a change: one alone is an outlier.
+const least = 2
+
 // Find returns the change points of a series of finite values, in their order. The series is divided where that separates the values best,
 // as long as the probability of such a division by chance is at most level. Equal series have equal change points. It takes time that
 // grows with the square of the length.
-func Find(series []float64, level float64) []Point {
-	if len(series) < 2 {
-		return nil
-	}
-	f := newFinder(series, level)
-	var found []Point
+func Find(series []float64, level float64) []Point { return newFinder(series, level, least).find() }
+
+func (f *finder) find() (found []Point) {
+	series := f.series
 	for {
 		at, q := f.best(series)
 		if q <= 0 {
 			break
 		}
 		p := f.test(q)
-		if p > level {
+		if p > f.level {
 			break
 		}
 		found = append(found, Point{At: at, P: p})
@@ -49,6 +50,8 @@ func Find(series []float64, level float64) []Point {
 // finder divides a series.
 type finder struct {
 	series       []float64
+	level        float64
+	least        int   // values on either side of a change
 	bounds       []int // of the parts of the series, from 0 to its length
 	permutations int   // of a test
 	most         int   // of them may divide as well as the series, or else its division is chance
@@ -57,11 +60,11 @@ type finder struct {
 	shuffled, inverse, head, tail []float64
 }
 
-func newFinder(series []float64, level float64) *finder {
+func newFinder(series []float64, level float64, least int) *finder {
 	// More than the level needs at least, so that no single one decides.
 	permutations := int(math.Ceil(5/level)) - 1
 	n := len(series)
-	f := &finder{series: series, bounds: []int{0, n}, permutations: permutations, most: int(level*float64(permutations+1)) - 1,
+	f := &finder{series: series, level: level, least: least, bounds: []int{0, n}, permutations: permutations, most: int(level*float64(permutations+1)) - 1,
 		shuffled: make([]float64, n), inverse: make([]float64, n+1), head: make([]float64, n), tail: make([]float64, n)}
 	for i := range f.inverse {
 		f.inverse[i] = 1 / max(float64(i), 1)
@@ -97,7 +100,7 @@ func (f *finder) divide(z []float64) (at int, greatest float64) {
 			tail[i] += sum
 		}
 		head[last] = tail[0]
-		for t := 1; t <= last; t++ {
+		for t := f.least; t <= last+1-f.least; t++ {
 			n, m := t, last+1-t
 			q := head[last] - head[t-1] - tail[t] - float64(m)*f.inverse[n-1]*head[t-1] - float64(n)*f.inverse[m-1]*tail[t]
 			if q *= 2 * f.inverse[n+m]; q > greatest {

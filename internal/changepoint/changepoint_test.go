@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The series of Apache Otava's tests (tests/change_point_divisive_test.py, analysis_test.py, series_test.py, tigerbeetle_test.py and
+// Where one value may be a part, as in Apache Otava, the same changes are found as there. The series of Otava's tests (tests/change_point_divisive_test.py, analysis_test.py, series_test.py, tigerbeetle_test.py and
 // resources/sample.csv) have the statistics and change points that its compute_change_points_orig, at commit 1ceb1537, gives with 199
 // permutations and the seeds 1 to 3; for the last one with 100 and the seeds 1 and 2.
 func TestOtava(t *testing.T) {
@@ -27,7 +27,7 @@ func TestOtava(t *testing.T) {
 		{tigerbeetle, 0.01, 71, 396851.079056, []int{15, 71, 95, 131, 192}},
 	} {
 		var got []int
-		for _, p := range Find(test.series, test.level) {
+		for _, p := range newFinder(test.series, test.level, 1).find() {
 			got = append(got, p.At)
 			if p.P > test.level || p.P <= 0 {
 				t.Errorf("the change at %d has the probability %g", p.At, p.P)
@@ -36,9 +36,25 @@ func TestOtava(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%v changes at %v, want %v", test.series, got, test.want)
 		}
-		if at, q := newFinder(test.series, test.level).divide(test.series); test.at > 0 && (at != test.at || math.Abs(q/test.q-1) > 1e-6) {
+		if at, q := newFinder(test.series, test.level, 1).divide(test.series); test.at > 0 && (at != test.at || math.Abs(q/test.q-1) > 1e-6) {
 			t.Errorf("%v divides at %d by %g, want %d, %g", test.series, at, q, test.at, test.q)
 		}
+	}
+}
+
+// With at least two values in each part there are more changes. Otava's own test expects all of them, and others, of its default, which tests
+// parts of the series by their means, at the level 0.001.
+func TestOtavaDefault(t *testing.T) {
+	expected := []int{15, 61, 71, 95, 117, 131, 142, 148, 192, 212, 260} // test_tb_magnitude0_p001
+	var got []int
+	for _, p := range Find(tigerbeetle, 0.01) {
+		got = append(got, p.At)
+		if !slices.Contains(expected, p.At) {
+			t.Errorf("Otava expects no change at %d", p.At)
+		}
+	}
+	if want := []int{15, 61, 71, 95, 131, 192, 260}; !slices.Equal(got, want) {
+		t.Errorf("changes at %v, want %v", got, want)
 	}
 }
 
@@ -98,7 +114,7 @@ func TestDivide(t *testing.T) {
 				}
 			}
 		}
-		if got, q := newFinder(z, 0.05).divide(z); got != at || math.Abs(q-greatest) > 1e-9*max(1, greatest) {
+		if got, q := newFinder(z, 0.05, 1).divide(z); got != at || math.Abs(q-greatest) > 1e-9*max(1, greatest) {
 			t.Errorf("%v divides at %d by %g, want %d, %g", z, got, q, at, greatest)
 		}
 	}
@@ -127,13 +143,14 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// Changes of eight standard deviations are found where they are, and what is before and after them is measured.
+// Changes of eight standard deviations are found where they are, also beside an outlier, and what is before and after them is measured.
 func TestFind(t *testing.T) {
 	for seed := range 20 {
 		z := noise(seed, 90)
 		for i := range z[30:60] {
 			z[30+i] += 8
 		}
+		z[seed*4+2] += 30
 		got := Find(z, 0.005)
 		if len(got) != 2 || got[0].At != 30 || got[1].At != 60 {
 			t.Fatalf("seed %d: %+v", seed, got)

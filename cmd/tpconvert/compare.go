@@ -107,7 +107,7 @@ func (o *compareOptions) run(ctx context.Context, trace inputs.Opener, before, a
 	if err != nil {
 		return err
 	}
-	if condition != nil && condition.UsesP && result.Tested == 0 {
+	if condition != nil && slices.Contains(condition.Names, "p") && result.Tested == 0 {
 		return console.Usage(errors.New("--fail-if: p needs several traces before and after"))
 	}
 	if err := o.print(out, result); err != nil {

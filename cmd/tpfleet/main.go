@@ -23,6 +23,7 @@ import (
 const (
 	exitFailure     = 1
 	exitUsage       = 2
+	exitChanged     = 3
 	exitInterrupted = 130
 )
 
@@ -66,11 +67,14 @@ func main() {
 // exitCode returns the exit code for an error.
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
+	var changed trendError
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &changed):
+		return exitChanged
 	}
 	return exitFailure
 }
@@ -103,7 +107,7 @@ func newRootCommand(stopMetrics *func(context.Context) error) *cobra.Command {
 	root.PersistentFlags().StringVar(&metrics, "metrics", os.Getenv(metricsAddress), "address at which Prometheus gets metrics, such as :9464 ($"+metricsAddress+"); $OTEL_EXPORTER_OTLP_ENDPOINT sends them by OTLP")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newInitCommand(), newPlanCommand(), newWorkCommand(), newCommitCommand(), newRunCommand(), newStatusCommand(),
-		newQueryCommand(), newLabelCommand(), newForgetCommand(), newReworkCommand(), newWatchCommand(), newCompactCommand(), newExpireCommand(), newGCCommand())
+		newQueryCommand(), newTrendCommand(), newLabelCommand(), newForgetCommand(), newReworkCommand(), newWatchCommand(), newCompactCommand(), newExpireCommand(), newGCCommand())
 	return root
 }
 

@@ -130,6 +130,16 @@ func (f *finder) test(q float64) float64 {
 	return float64(as+1) / float64(f.permutations+1)
 }
 
+// LeastP returns the least probability that a change in a series of n values can have, up to the precision of the test: that of all small
+// values before all large ones, or after them.
+func LeastP(n int) float64 {
+	ways := 1.0 // to take half of them
+	for i := range n / 2 {
+		ways *= float64(n-i) / float64(i+1)
+	}
+	return min(1, 2/ways)
+}
+
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -180,3 +180,19 @@ func TestNoChange(t *testing.T) {
 		t.Errorf("a step: %+v", got)
 	}
 }
+
+// No change of so few values can be less probable than LeastP, which one that is as clear as can be has.
+func TestLeastP(t *testing.T) {
+	for n, want := range map[int]float64{0: 1, 1: 1, 2: 1, 8: 2.0 / 70, 10: 2.0 / 252} {
+		if got := LeastP(n); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d values: %g, want %g", n, got, want)
+		}
+	}
+	z := []float64{1, 2, 3, 4, 1001, 1002, 1003, 1004}
+	if got := Find(z, 0.025); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := Find(z, 0.05); len(got) != 1 || got[0].At != 4 || got[0].P < 0.02 || got[0].P > 0.04 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -123,7 +123,7 @@ func (s Side) dur() float64 {
 		all = append(all, m.Dur)
 	}
 	slices.Sort(all)
-	return quantile(all, 0.5)
+	return Quantile(all, 0.5)
 }
 
 // values returns what each trace says of a thing. A trace without it has none of what adds up.
@@ -160,7 +160,7 @@ func medians(all []Values) (m Values) {
 			}
 		}
 		slices.Sort(known)
-		*fields[i](&m) = quantile(known, 0.5)
+		*fields[i](&m) = Quantile(known, 0.5)
 	}
 	return m
 }
@@ -174,18 +174,22 @@ var (
 	}
 )
 
-// test returns the p of the Mann-Whitney U test, and how often values after exceed those before, less the opposite.
+// test returns the p of the Mann-Whitney U test, and the effect.
 func test(before, after []float64) (p, effect float64) {
 	sorted := func(values []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 	}
-	p = min(1, benchmath.AssumeNothing.Compare(sorted(before), sorted(after)).P)
+	return min(1, benchmath.AssumeNothing.Compare(sorted(before), sorted(after)).P), Effect(before, after)
+}
+
+// Effect returns how often values after exceed those before, less the opposite: from -1 to 1.
+func Effect(before, after []float64) (effect float64) {
 	for _, a := range before {
 		for _, b := range after {
 			effect += float64(cmp.Compare(b, a))
 		}
 	}
-	return p, effect / float64(len(before)*len(after))
+	return effect / float64(len(before)*len(after))
 }
 
 // correct corrects each p for the number of comparisons, by Holm's method: the probability that any of the differences below

@@ -15,7 +15,7 @@ import (
 // Condition is an expression about a row, such as slice.total > 1.05 && p < 0.01.
 type Condition struct {
 	expr  ast.Expr
-	UsesP bool     // it needs a test
+	Names []string // of values that it uses, such as p, which needs a test
 	Kinds []string // that it names
 }
 
@@ -33,11 +33,13 @@ func ParseCondition(text string) (*Condition, error) {
 	ast.Inspect(expr, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			c.UsesP = c.UsesP || n.Name == "p"
+			c.Names = append(c.Names, n.Name)
 		case *ast.SelectorExpr:
 			if kind, ok := n.X.(*ast.Ident); ok && !slices.Contains(c.Kinds, kind.Name) {
 				c.Kinds = append(c.Kinds, kind.Name)
 			}
+			c.Names = append(c.Names, n.Sel.Name)
+			return false
 		}
 		return true
 	})

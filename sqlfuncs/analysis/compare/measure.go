@@ -170,7 +170,7 @@ func (g *gathered) add(v float64) {
 
 func (g *gathered) result(k Key) Values {
 	slices.Sort(g.values)
-	v := Values{Count: g.count, Total: g.total, Self: unknown, Mean: unknown, P50: quantile(g.values, 0.5), P95: quantile(g.values, 0.95)}
+	v := Values{Count: g.count, Total: g.total, Self: unknown, Mean: unknown, P50: Quantile(g.values, 0.5), P95: Quantile(g.values, 0.95)}
 	switch k.Kind {
 	case kindSlice:
 		v.Self = g.self
@@ -185,8 +185,8 @@ func (g *gathered) result(k Key) Values {
 	return v
 }
 
-// quantile returns the value below which a fraction of the ascending values lies, between two of them if need be.
-func quantile(ascending []float64, fraction float64) float64 {
+// Quantile returns the value below which a fraction of the ascending values lies, between two of them if need be.
+func Quantile(ascending []float64, fraction float64) float64 {
 	if len(ascending) == 0 {
 		return math.NaN()
 	}

@@ -80,7 +80,7 @@ func (r *Row) Texts() []string {
 	if r.Kind == kindSlice && r.Was.Total == 0 && r.Is.Total == 0 { // instants take no time
 		return []string{"", "", "", "", "", counts, "", "", r.Kind, "", r.Name, where}
 	}
-	return []string{human.Quantity(r.Before, r.Unit), human.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
+	return []string{human.Quantity(r.Before, r.Unit), human.Quantity(r.After, r.Unit), diff, Change(r.Before, r.After), p,
 		counts, pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit), r.Kind, r.Measure, r.Name, where}
 }
 
@@ -93,8 +93,8 @@ func pair(before, after float64, unit string) string {
 	return a + " → " + b
 }
 
-// change shows how much more there is after.
-func change(before, after float64) string {
+// Change shows how much more there is after.
+func Change(before, after float64) string {
 	switch {
 	case before == after || math.IsNaN(after-before):
 		return ""

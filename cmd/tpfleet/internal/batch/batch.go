@@ -2,6 +2,8 @@
 package batch
 
 import (
+	"strings"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
@@ -44,4 +46,20 @@ func (b Batch) Number(column string, row int) *int64 {
 	}
 	n := c.Value(row)
 	return &n
+}
+
+// Value returns a string, int64, float64, bool, or nil for NULL.
+func (b Batch) Value(column string, row int) any {
+	if b.IsNull(column, row) {
+		return nil
+	}
+	switch c := b.columns[column].(type) {
+	case *array.Int64:
+		return c.Value(row)
+	case *array.Float64:
+		return c.Value(row)
+	case *array.Boolean:
+		return c.Value(row)
+	}
+	return strings.Clone(b.Text(column, row))
 }

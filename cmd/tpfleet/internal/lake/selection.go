@@ -28,6 +28,7 @@ type Selection struct {
 	tasks    map[string]string // that made the rows
 	days     map[string]string
 	tables   map[string]func() (*traces.Files, error)
+	metrics  map[string]*table.Table
 	blocks   *store.Blocks
 
 	mu     sync.Mutex
@@ -43,7 +44,7 @@ type Selected struct {
 // Select selects those of the picked traces that have rows. columns are those of the ledger for their facts.
 func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selection, err error) {
 	err = l.read(ctx, "select", func(ctx context.Context) error {
-		s = &Selection{attempts: map[string]string{}, tasks: map[string]string{}, days: map[string]string{}, tables: map[string]func() (*traces.Files, error){}, blocks: store.NewBlocks()}
+		s = &Selection{attempts: map[string]string{}, tasks: map[string]string{}, days: map[string]string{}, tables: map[string]func() (*traces.Files, error){}, metrics: map[string]*table.Table{}, blocks: store.NewBlocks()}
 		ledger, err := l.ledger(ctx)
 		if err != nil {
 			return err
@@ -72,7 +73,7 @@ func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selec
 			return err
 		}
 		slices.SortFunc(s.Traces, func(a, b Selected) int { return cmp.Compare(a.ID, b.ID) })
-		if err := l.loadAll(ctx, s, append(tableNames()[1:], metricNames(ledger)...)); err != nil {
+		if err := l.loadAll(ctx, s, tableNames()[1:], metricNames(ledger)); err != nil {
 			return err
 		}
 		s.tables[task.Ledger] = s.opener(ctx, ledger)
@@ -102,11 +103,11 @@ func factsOf(ledger *table.Table, names []string) (columns []ledgerColumn, err e
 var ErrNoColumn = errors.New("the ledger has no such column")
 
 // loadAll loads the current state of the tables that a commit changes with the ledger.
-func (l *Lake) loadAll(ctx context.Context, s *Selection, names []string) error {
+func (l *Lake) loadAll(ctx context.Context, s *Selection, names, metrics []string) error {
 	var mu sync.Mutex
 	group, loading := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	for _, name := range names {
+	for i, name := range slices.Concat(names, metrics) {
 		group.Go(func() error {
 			t, err := l.load(loading, name)
 			if err != nil {
@@ -115,6 +116,9 @@ func (l *Lake) loadAll(ctx context.Context, s *Selection, names []string) error 
 			mu.Lock()
 			defer mu.Unlock()
 			s.tables[name] = s.opener(ctx, t)
+			if i >= len(names) {
+				s.metrics[name] = t
+			}
 			return nil
 		})
 	}

@@ -86,6 +86,36 @@ func (s *Specs) Columns() (map[string][]task.MetricColumn, error) {
 	return all, nil
 }
 
+// Table is what a spec says of a table.
+type Table struct {
+	Spec       task.Spec
+	Dimensions []string
+	Values     map[string]string // units, as in Perfetto's specs, by column
+}
+
+// Tables returns what the specs say of each table.
+func (s *Specs) Tables() (map[string]Table, error) {
+	all := map[string]Table{}
+	for _, one := range s.all {
+		of, err := one.metrics.Tables()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range of {
+			now := Table{Spec: one.Spec, Values: map[string]string{}}
+			for i, c := range t.Columns {
+				if i < t.Dimensions {
+					now.Dimensions = append(now.Dimensions, c.Name)
+				} else {
+					now.Values[c.Name] = t.Units[i-t.Dimensions]
+				}
+			}
+			all[tableName(t.ID)] = now
+		}
+	}
+	return all, nil
+}
+
 // Digests returns the digest of each spec by name, which is what Trace returns if none fails.
 func (s *Specs) Digests() task.Labels {
 	all := task.Labels{}

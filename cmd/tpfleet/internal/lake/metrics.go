@@ -1,0 +1,72 @@
+package lake
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/measure"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// MetricTables returns what the current specs say of the tables of metrics, by name.
+func (l *Lake) MetricTables(ctx context.Context) (map[string]measure.Table, error) {
+	ledger, err := l.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := l.readLayout(ctx, ledger)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := measure.Read(layout.Specs)
+	if err != nil {
+		return nil, err
+	}
+	return specs.Tables()
+}
+
+// IsColumn reports whether the ledger has a column.
+func IsColumn(name string) bool {
+	return slices.ContainsFunc(ledgerColumns, func(c ledgerColumn) bool { return c.name == name })
+}
+
+// Metrics calls do with columns of each row that a table of metrics has of the selected traces.
+func (s *Selection) Metrics(ctx context.Context, table string, columns []string, do func(trace string, values []any) error) error {
+	t := s.metrics[table]
+	if t == nil {
+		return fmt.Errorf("there is no table %s, only %v", table, slices.Sorted(maps.Keys(s.metrics)))
+	}
+	read := append([]string{"trace_id"}, columns...)
+	_, attempts := t.Schema().FindFieldByName(export.TraceAttemptColumn)
+	if attempts {
+		read = append(read, export.TraceAttemptColumn)
+	}
+	values := make([]any, len(columns))
+	return eachBatch(ctx, t, read, func(b batch.Batch) error {
+		for row := range b.Rows {
+			id := b.Text("trace_id", row)
+			attempt, there := s.attempts[id]
+			if !there || attempts && b.Text(export.TraceAttemptColumn, row) != attempt {
+				continue
+			}
+			for i, c := range columns {
+				values[i] = b.Value(c, row)
+			}
+			if err := do(id, values); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// HasMetrics reports whether a trace has the metrics of a spec, by what the ledger's column metrics says of it.
+func HasMetrics(metrics any, spec task.Spec) bool {
+	text, _ := metrics.(string)
+	digests, err := task.ReadLabels([]byte(text))
+	return err == nil && digests[spec.Name] == spec.Digest()
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,12 +16,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/page"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/query"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/series"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/report"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/trend"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -37,6 +41,7 @@ type trendOptions struct {
 	condition    *compare.Condition
 	last         int
 	asJSON       bool
+	output       string
 }
 
 func newTrendCommand() *cobra.Command {
@@ -54,7 +59,7 @@ another metric, and its other columns tell series apart.
 --by is build (the label, or else android_build_fingerprint), day, device (the label, or else machine_name), a column of the
 ledger, or a label. Builds and days are in the order of their names, where 9 comes before 10; others have no order, and so
 no changes, unless --order says which.`,
-		Example: `  tpfleet trend 'slices.p95_dur{name="draw"}'
+		Example: `  tpfleet trend 'slices.p95_dur{name="draw"}' -o draw.html
   tpfleet trend --by day --where "labels ->> 'team' = 'x'" --sql 'SELECT count(*) AS frames FROM actual_frame_timeline_slice'
   tpfleet trend startup.max_dur --fail-if 'p50 > 1.1' --last 10`,
 		Args: cobra.ArbitraryArgs,
@@ -74,6 +79,7 @@ no changes, unless --order says which.`,
 	flags.Float64Var(&o.significance, "significance", trend.Significant, "greatest probability that any change is chance")
 	flags.StringVar(&o.failIf, "fail-if", "", "exit with code 3 if this is true of any change, such as 'p50 > 1.1': "+strings.Join(trend.Values, ", ")+" are ratios after/before; p, effect, diff and name describe the change")
 	flags.IntVar(&o.last, "last", 0, "for --fail-if, only changes within so many of the last groups; 0 is all")
+	flags.StringVarP(&o.output, "output", "o", "", "also write a page with a chart of each metric to this file, which it replaces")
 	flags.BoolVar(&o.asJSON, "json", false, "print a JSON object")
 	flags.IntVarP(&o.Jobs, "jobs", "j", runtime.GOMAXPROCS(0), "traces or metrics at a time")
 	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
@@ -130,19 +136,6 @@ func (o *trendOptions) read(args []string) error {
 	return nil
 }
 
-// trends is what trend shows.
-type trends struct {
-	By           string          `json:"by"`
-	Order        string          `json:"order"`
-	Significance float64         `json:"significance"`
-	Traces       int             `json:"traces"`        // that are selected
-	Without      int             `json:"without_group"` // of these
-	Failed       int             `json:"failed"`        // for which the SQL failed
-	Unmeasured   int             `json:"unmeasured"`    // that lack the metrics of the current spec
-	Groups       int             `json:"groups"`
-	Series       []*trend.Series `json:"metrics"` // those with the greatest changes first
-}
-
 // mostSeries is the number of series that are looked at together: more are harder to tell from chance, and to read.
 const mostSeries = 100
 
@@ -171,7 +164,10 @@ func (o *trendOptions) run(cmd *cobra.Command) error {
 	if o.asJSON {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(t)
 	} else {
-		err = t.print(cmd.OutOrStdout())
+		err = printTrend(cmd.OutOrStdout(), t)
+	}
+	if err == nil && o.output != "" {
+		err = writePage(o.output, report.Trend(t, terminal.Printable))
 	}
 	if err != nil {
 		return err
@@ -186,7 +182,7 @@ func (o *trendOptions) run(cmd *cobra.Command) error {
 }
 
 // gather reads the values of the selected traces.
-func (o *trendOptions) gather(cmd *cobra.Command) (t *trends, err error) {
+func (o *trendOptions) gather(cmd *cobra.Command) (t *trend.Result, err error) {
 	ctx := cmd.Context()
 	p := lake.Picked{Where: "true"}
 	if o.where != "" || o.list != "" {
@@ -222,33 +218,36 @@ func (o *trendOptions) gather(cmd *cobra.Command) (t *trends, err error) {
 	}
 	defer func() { err = errors.Join(err, selected.Close()) }()
 	groups := by.Group(selected.Traces)
-	t = &trends{By: o.by, Order: o.order, Significance: o.significance, Traces: len(selected.Traces), Without: groups.Without}
-	if t.Without > 0 {
-		slog.WarnContext(ctx, "traces without a "+o.by+" are left out", "traces", t.Without, "of", t.Traces)
-	}
+	t = &trend.Result{By: o.by, Order: o.order, Significance: o.significance, Traces: len(selected.Traces), Without: groups.Without}
 	names, err := groups.Names(o.order)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	t.Groups = len(names)
-	values, unmeasured := series.NewGathered(groups), map[string]bool{}
-	for _, m := range o.metrics {
-		measured := map[string]bool{}
+	measured, unmeasured := make([]map[string]bool, len(o.metrics)), map[string]bool{}
+	for i, m := range o.metrics {
+		measured[i] = map[string]bool{}
 		for _, trace := range selected.Traces {
-			if measured[trace.ID] = lake.HasMetrics(trace.Facts[len(columns)-1], tables[m.Table].Spec); !measured[trace.ID] {
+			if lake.HasMetrics(trace.Facts[len(columns)-1], tables[m.Table].Spec) {
+				measured[i][trace.ID] = true
+			} else {
 				unmeasured[trace.ID] = true
 			}
 		}
-		n, err := values.Metric(ctx, selected, m, tables[m.Table], measured)
+	}
+	t.Unmeasured = len(unmeasured)
+	for _, note := range t.LeftOut() {
+		slog.WarnContext(ctx, note)
+	}
+	values := series.NewGathered(groups)
+	for i, m := range o.metrics {
+		n, err := values.Metric(ctx, selected, m, tables[m.Table], measured[i])
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 {
 			return nil, fmt.Errorf("no trace has a value of %s", m)
 		}
-	}
-	if t.Unmeasured = len(unmeasured); t.Unmeasured > 0 {
-		slog.WarnContext(ctx, `traces lack metrics of the current specs, and are left out: "rework --metrics-only" computes these`, "traces", t.Unmeasured, "of", t.Traces)
 	}
 	if o.SQL != "" {
 		err := values.Query(ctx, selected, &o.Query, func(trace string, err error) {
@@ -269,41 +268,31 @@ func (o *trendOptions) gather(cmd *cobra.Command) (t *trends, err error) {
 	return t, nil
 }
 
-// print prints each series: its changes, then a table of its groups.
-func (t *trends) print(out io.Writer) error {
+// printTrend prints each series: its changes, then a table of its groups.
+func printTrend(out io.Writer, t *trend.Result) error {
 	for i, s := range t.Series {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		lines := []string{s.Name, s.Summary(t.By)}
-		for k := range s.Changes {
-			lines = append(lines, s.Sentence(&s.Changes[k]))
-		}
-		switch {
-		case len(s.Changes) > 0 || t.Order == series.None:
-		case s.LeastP > t.Significance:
-			lines = append(lines, fmt.Sprintf("too few groups: no change can have p below %.2g", s.LeastP))
-		default:
-			lines = append(lines, "no change")
-		}
+		lines := append([]string{s.Name, s.Summary(t.By)}, t.Sentences(s)...)
 		for _, line := range lines {
 			fmt.Fprintln(out, terminal.Printable(line))
 		}
 		fmt.Fprintln(out)
-		if err := t.table(out, s); err != nil {
+		if err := printGroups(out, t.By, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// table prints the groups of a series.
-func (t *trends) table(out io.Writer, s *trend.Series) error {
+// printGroups prints the groups of a series.
+func printGroups(out io.Writer, by string, s *trend.Series) error {
 	var columns []session.Column
 	for _, name := range trend.Shown {
 		columns = append(columns, session.Column{Name: name, Kind: session.Real})
 	}
-	w, err := rowformat.New("table", out, append(columns, session.Column{Name: t.By, Kind: session.Text}))
+	w, err := rowformat.New("table", out, append(columns, session.Column{Name: by, Kind: session.Text}))
 	if err != nil {
 		return err
 	}
@@ -317,6 +306,19 @@ func (t *trends) table(out io.Writer, s *trend.Series) error {
 		}
 	}
 	return w.End()
+}
+
+// writePage writes a page, which appears when it is complete.
+func writePage(path string, p *report.Page) error {
+	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tpfleet-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(draft.Name()) // fails once the file was renamed
+	if err := errors.Join(page.Write(draft, p), draft.Chmod(0o644), draft.Close()); err != nil {
+		return err
+	}
+	return os.Rename(draft.Name(), path)
 }
 
 // trendError says of how many changes --fail-if is true.
@@ -334,7 +336,7 @@ func (e trendError) Error() string {
 }
 
 // check returns an error if --fail-if is true of a change.
-func (o *trendOptions) check(t *trends) error {
+func (o *trendOptions) check(t *trend.Result) error {
 	if o.condition == nil {
 		return nil
 	}

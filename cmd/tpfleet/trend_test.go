@@ -193,6 +193,16 @@ func testTrend(t *testing.T, f *fleet) {
 		t.Error(text)
 	}
 
+	pageFile := filepath.Join(t.TempDir(), "page.html")
+	for range 2 { // it replaces the file
+		f.run(t, "", "trend", "--significance", "0.01", "slices.p50_dur", `slices.p50_dur{name="draw"}`, "-o", pageFile)
+	}
+	if page, err := os.ReadFile(pageFile); err != nil || !strings.Contains(string(page), "<h1><bdi>Trends by build</bdi></h1>") || strings.Count(string(page), "<circle") != 28 || strings.Count(string(page), `<line class="change"`) != 1 {
+		t.Errorf("the page: %v\n%.2000s", err, page)
+	}
+	if files, err := filepath.Glob(filepath.Join(filepath.Dir(pageFile), ".*")); err != nil || len(files) > 0 {
+		t.Errorf("left: %q, %v", files, err)
+	}
 	if text := f.run(t, "", "trend", "--where", "labels ->> 'build' < '2'", `slices.p50_dur{name="draw"}`); !strings.Contains(text, "24 traces in 6 groups by build\ntoo few groups: no change can have p below 0.1\n") {
 		t.Error(text)
 	}
@@ -229,7 +239,7 @@ func testTrend(t *testing.T, f *fleet) {
 		{exitFailure, "not one number per trace", []string{"--sql", "SELECT dur FROM slice"}},
 		{exitFailure, "is not a number: draw", []string{"--sql", "SELECT 'draw' AS name"}},
 		{exitFailure, "the SQL failed for 14 of 56 traces", []string{"--sql", "SELECT CASE WHEN count(*) = 1 THEN abs(-9223372036854775807 - 1) ELSE 1 END AS n FROM slice"}},
-		{exitFailure, "traces without a team are left out", []string{"slices.count", "--by", "team"}},
+		{exitFailure, "left out: 56 of 56 traces without a team", []string{"slices.count", "--by", "team"}},
 	} {
 		c := command(t, slices.Concat([]string{"trend"}, f.flags(), test.args)...)
 		out, _ := c.CombinedOutput()

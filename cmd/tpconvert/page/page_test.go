@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/datasettest"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/compare"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/report"
+	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/trend"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -87,6 +90,48 @@ func TestTraces(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+}
+
+// The page of trends draws each group at its place, and a change between the groups before and after it.
+func TestTrend(t *testing.T) {
+	values, order := map[string][]float64{}, []string{}
+	for i := range 20 {
+		name := fmt.Sprintf("<img>%d", i)
+		median := float64(100 + 100*(i/12) + i%2)
+		order, values[name] = append(order, name), []float64{median - 10, median, median + 10}
+	}
+	s := trend.New(`n{name="</script><img src=x>"}`, "ns", values, order)
+	s.Find(0.01, 1)
+	r := &trend.Result{By: "build", Order: "name", Significance: 0.01, Traces: 61, Without: 1, Groups: 20, Series: []*trend.Series{s}}
+	p := report.Trend(r, printable)
+	text := write(t, p)
+	for _, want := range []string{"n{name=&#34;&lt;/script&gt;&lt;img src=x&gt;&#34;}", "left out: 1 of 61 traces without a build", "60 traces in 20 groups by build; &#43;99.5 % at &lt;img&gt;12", "at &lt;img&gt;12: 100.5 ns → 200.5 ns", "<title>&lt;img&gt;12\nmedian 200 ns of 3 traces\nfrom 191 ns to 209 ns</title>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if loaded.MatchString(text) || hostile.MatchString(scripts.ReplaceAllLiteralString(text, "")) {
+		t.Error("a name of a trace is in the page as HTML")
+	}
+	plot := p.Sections[0].Figures[0].Plot
+	if len(plot.Dots) != 20 || len(plot.Changes) != 1 || len(plot.Ticks) < 3 || plot.Medians == "" {
+		t.Fatalf("%+v", plot)
+	}
+	if at := plot.Changes[0].At; at <= plot.Dots[11].X || at >= plot.Dots[12].X {
+		t.Errorf("the change is at %g, between %g and %g", at, plot.Dots[11].X, plot.Dots[12].X)
+	}
+	for _, dot := range plot.Dots {
+		if dot.X < plot.Left || dot.X > plot.Width || dot.Y < plot.Top || dot.Y > plot.Bottom() {
+			t.Errorf("%+v is outside", dot)
+		}
+	}
+	if scale := plot.Dots[0].Y - plot.Dots[12].Y; math.Abs(scale-100*(plot.Dots[0].Y-plot.Dots[1].Y)) > 1e-6 || scale <= 0 {
+		t.Errorf("0, 1 and 12 are at %g, %g and %g", plot.Dots[0].Y, plot.Dots[1].Y, plot.Dots[12].Y)
+	}
+	level := fmt.Sprintf("M%.1f %.1fH%.1f", plot.Changes[0].At, (plot.Dots[12].Y+plot.Dots[13].Y)/2, plot.Width-10)
+	if !strings.HasSuffix(plot.Levels, level) {
+		t.Errorf("the levels are %s, want %s at the end", plot.Levels, level)
 	}
 }
 

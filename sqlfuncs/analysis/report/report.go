@@ -57,6 +57,7 @@ type Figure struct {
 	Folded      bool // until one clicks on it
 	Timeline    bool
 	Trees       []int // flame graphs, by their index in the data
+	Plot        *Plot
 }
 
 // Table is rows, the first of Total.

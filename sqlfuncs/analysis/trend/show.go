@@ -45,6 +45,36 @@ func (s *Series) Sentence(c *Change) string {
 	return fmt.Sprintf("%s at %s: %s → %s, p %s", c.Size(s.Unit), c.Name, human.Quantity(c.Before, s.Unit), human.Quantity(c.After, s.Unit), c.Probability())
 }
 
+// Sentences say what changed in a series, or that nothing did, if it has an order.
+func (r *Result) Sentences(s *Series) (all []string) {
+	for i := range s.Changes {
+		all = append(all, s.Sentence(&s.Changes[i]))
+	}
+	switch {
+	case len(all) > 0 || s.LeastP == 0:
+		return all
+	case s.LeastP > r.Significance:
+		return []string{fmt.Sprintf("too few groups: no change can have p below %.2g", s.LeastP)}
+	}
+	return []string{"no change"}
+}
+
+// LeftOut says which traces do not count.
+func (r *Result) LeftOut() (notes []string) {
+	for _, left := range []struct {
+		n   int
+		why string
+	}{
+		{r.Without, "without a " + r.By}, {r.Unmeasured, `without the metrics of the current specs, which "rework --metrics-only" computes`},
+		{r.Failed, "for which the SQL failed"},
+	} {
+		if left.n > 0 {
+			notes = append(notes, fmt.Sprintf("left out: %d of %s %s", left.n, count(r.Traces, "trace"), left.why))
+		}
+	}
+	return notes
+}
+
 // Summary counts the traces and groups.
 func (s *Series) Summary(by string) string {
 	return fmt.Sprintf("%s in %s by %s", count(s.Traces, "trace"), count(len(s.Groups), "group"), by)

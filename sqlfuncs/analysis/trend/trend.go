@@ -13,6 +13,19 @@ import (
 // Significant is the probability below which a change is taken for real.
 const Significant = 0.001
 
+// Result is what some traces say of some metrics.
+type Result struct {
+	By           string    `json:"by"`    // what traces are grouped by
+	Order        string    `json:"order"` // of the groups
+	Significance float64   `json:"significance"`
+	Traces       int       `json:"traces"`
+	Without      int       `json:"without_group"` // of these
+	Failed       int       `json:"failed"`        // of these, for which SQL failed
+	Unmeasured   int       `json:"unmeasured"`    // of these, that lack the metrics of the current spec
+	Groups       int       `json:"groups"`
+	Series       []*Series `json:"metrics"` // those with the greatest changes first
+}
+
 // Series is a value of traces, by group.
 type Series struct {
 	Name    string   `json:"metric"`

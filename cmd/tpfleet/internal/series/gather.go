@@ -53,7 +53,7 @@ func (g *Gathered) add(series, unit, trace string, value any) error {
 // Metric adds the values of a metric: a series for each of the dimensions' values. Traces without the metrics of the current spec, which
 // may have others of the same name, are left out; measured says which have them. It returns the number of series.
 func (g *Gathered) Metric(ctx context.Context, s *lake.Selection, m Metric, t measure.Table, measured map[string]bool) (int, error) {
-	before := len(g.series)
+	some := NewGathered(g.groups) // which another metric may have added
 	err := s.Metrics(ctx, m.Table, append(slices.Clone(t.Dimensions), m.Column), func(trace string, values []any) error {
 		if !measured[trace] {
 			return nil
@@ -64,9 +64,10 @@ func (g *Gathered) Metric(ctx context.Context, s *lake.Selection, m Metric, t me
 			}
 		}
 		last := len(values) - 1
-		return g.add(Name(m.name(), t.Dimensions, values), UnitOf(t.Values[m.Column], m.Column), trace, values[last])
+		return some.add(Name(m.name(), t.Dimensions, values), UnitOf(t.Values[m.Column], m.Column), trace, values[last])
 	})
-	return len(g.series) - before, err
+	maps.Copy(g.series, some.series)
+	return len(some.series), err
 }
 
 // Query adds the last column of a query's rows: a series for each of the others' values. failed is called with the errors of traces.

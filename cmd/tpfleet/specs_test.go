@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // Tables of metrics have what tpconvert summarizes: of traces that are converted, of those that were before, after a spec has changed, and
@@ -130,4 +132,67 @@ func testSpecs(t *testing.T, f *fleet) {
 			t.Errorf("--spec %s: exit code %d, %s", wrong, c.ProcessState.ExitCode(), out)
 		}
 	}
+}
+
+// Where a fleet's folder has the metrics of a spec, summarize gives their rows, which are those that it computes, and else computes them.
+func TestSummarizeStored(t *testing.T) {
+	good, bad := traces(t)
+	own := filepath.Join(t.TempDir(), "own.textproto")
+	write := func(most int) {
+		t.Helper()
+		text := fmt.Sprintf(`metric_template_spec {
+  id_prefix: "Own-Slices"
+  dimensions_specs { name: "name" type: STRING }
+  dimensions_specs { name: "outer" type: BOOLEAN }
+  dimensions_specs { name: "n" type: INT64 }
+  dimensions_specs { name: "half" type: DOUBLE }
+  value_column_specs { name: "count" unit: COUNT }
+  value_column_specs { name: "mean" unit: TIME_NANOS }
+  value_column_specs { name: "parts" unit: COUNT }
+  value_column_specs { name: "none" unit: COUNT }
+  query { sql { sql: "SELECT iif(depth > 1, NULL, name) AS name, depth = 0 AS outer, depth AS n, depth / 2.0 AS half, count() AS count, avg(dur) AS mean, count() / 2.0 AS parts, NULL AS none FROM slice GROUP BY 1, 2, 3, 4 HAVING count() <= %d ORDER BY mean DESC, 1, 2, 3" } }
+}`, most)
+		if err := os.WriteFile(own, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(5)
+	f := newFolder(t)
+	f.run(t, "", "run", "-j2", "--task-traces", "5", "--spec", "slices", "--spec", "memory", "--spec", own, f.upload(t, slices.Concat(good, bad)...))
+	dataset := converted(t, good...)
+	check := func(when string, specs ...string) {
+		t.Helper()
+		args := append([]string{"summarize"}, specs...)
+		want, got := converter(t, append(args, dataset)...), converter(t, append(args, f.folder)...)
+		if got != want || strings.Count(got, "\n") < 4 {
+			t.Errorf("%s, %q gives\n%s\nwant\n%s", when, args, got, want)
+		}
+	}
+	check("stored", "--format", "csv", "slices", "memory", own)
+	check("stored", "--format", "ndjson", own)
+	check("a metric", "--metric", "slices_p95_dur", "slices")
+	check("one is not stored", "slices", "cpu")
+	f.run(t, "", "compact", "--min-files", "2")
+	check("compacted", "slices", own)
+
+	// Without rows of slices, only what is stored can be right.
+	list := filepath.Join(f.folder, "files.json")
+	all, err := export.ReadLakeFiles(f.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(all.Namespaces["traces"], "slice")
+	if err := all.Write(f.folder); err != nil {
+		t.Fatal(err)
+	}
+	check("without slices", "slices", own)
+	if out := converter(t, "summarize", "--format", "csv", "slices", "cpu", f.folder); strings.Contains(out, "slices,") {
+		t.Errorf("without slices, they are computed: %s", out)
+	}
+	if err := os.Remove(list); err != nil {
+		t.Fatal(err)
+	}
+	f.run(t, "", "status") // writes the list
+	write(2)
+	check("a changed spec", own)
 }

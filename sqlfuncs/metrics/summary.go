@@ -67,10 +67,12 @@ var files = sync.OnceValues(func() (*protoregistry.Files, error) { return perfet
 type Summarizer struct {
 	queries map[string]node // shared queries, by id
 	metrics []node          // TraceMetricV2Spec
+	digests []string        // of the specs that Add added
 }
 
 // Add adds a TraceSummarySpec, as text or encoded.
 func (s *Summarizer) Add(spec []byte) error {
+	s.digests = append(s.digests, Digest(spec))
 	if utf8.Valid(spec) && !slices.Contains(spec, 0) {
 		return s.AddText(spec)
 	}
@@ -622,7 +624,7 @@ func (s *Summary) Tables() (tables []Table, err error) {
 				t.Columns[t.Dimensions+i].Kind = session.Integer
 			}
 		}
-		t.Main = t.Dimensions + s.main(specs)
+		t.Main = t.Dimensions + mainOf(specs, s.asked)
 		for _, r := range b.messages("row") {
 			var row []any
 			for i, d := range append(r.messages("dimension"), r.messages("values")...) {
@@ -639,9 +641,9 @@ func (s *Summary) Tables() (tables []Table, err error) {
 	return tables, nil
 }
 
-// main returns the index of the metric that was asked for first or, if all are wanted, of the first duration.
-func (s *Summary) main(metrics []node) int {
-	for _, id := range s.asked {
+// mainOf returns the index of the metric that was asked for first or, if all are wanted, of the first duration.
+func mainOf(metrics []node, asked []string) int {
+	for _, id := range asked {
 		if i := slices.IndexFunc(metrics, func(m node) bool { return m.text("id") == id }); i >= 0 {
 			return i
 		}

@@ -3,9 +3,12 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,10 +28,12 @@ import (
 // packedTables are tables with the rows of many traces and the column trace_id, as a fleet has them. In their folder, the
 // files of a table are TABLE.parquet, or in TABLE/ or TABLE/data/, or those that a fleet's list names. In a file, the rows of a trace are together.
 type packedTables struct {
-	folder string // absolute, with slashes
-	files  []packedFile
-	traces map[string][]packedRows
-	facts  string // selects the rows of the table trace in DuckDB; "" if it has no files
+	folder  string // absolute, with slashes
+	files   []packedFile
+	traces  map[string][]packedRows
+	metrics map[string]string // what the ledger says of those of a trace
+	whole   map[string]bool   // columns of metrics with integers only
+	facts   string            // selects the rows of the table trace in DuckDB; "" if it has no files
 }
 
 type packedFile struct {
@@ -44,13 +49,16 @@ const (
 	metadataTable = "metadata" // every trace has rows in it
 )
 
+// MetricPrefix begins the names of a fleet's tables of metrics.
+const MetricPrefix = "metric_"
+
 // readPacked returns the packed tables in a folder, or nil if there are none.
 func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
 	}
-	p := &packedTables{folder: filepath.ToSlash(absolute), traces: map[string][]packedRows{}}
+	p := &packedTables{folder: filepath.ToSlash(absolute), traces: map[string][]packedRows{}, metrics: map[string]string{}, whole: map[string]bool{}}
 	lake, err := export.LakeTables(absolute)
 	if err != nil {
 		return nil, err
@@ -74,6 +82,13 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 	}
 	if len(p.files) == 0 {
 		return nil, nil
+	}
+	for name, files := range lake {
+		if strings.HasPrefix(name, MetricPrefix) {
+			for _, file := range files {
+				p.files = append(p.files, packedFile{table: name, path: file})
+			}
+		}
 	}
 	for i, f := range p.files {
 		if err := context.Cause(ctx); err != nil {
@@ -132,6 +147,17 @@ func (p *packedTables) read(i int) (packed bool, err error) {
 			}
 			keep = func(row int) bool { return !ids.IsNull(row) && status.Text(row) == "ok" }
 		}
+		if f.Has("metrics") {
+			metrics, err := f.Texts("metrics")
+			if err != nil {
+				return false, err
+			}
+			for row := range f.Len() {
+				if keep(row) && !metrics.IsNull(row) {
+					p.metrics[strings.Clone(ids.Text(row))] = strings.Clone(metrics.Text(row))
+				}
+			}
+		}
 	}
 	for row := 0; row < f.Len(); {
 		from := row
@@ -171,7 +197,11 @@ func (p *packedTables) selectFacts(has func(column string) bool) string {
 // lacks returns what selects NULL for the columns of a table that a file does not have.
 func lacks(name string, has func(column string) bool) (columns string) {
 	all := schema.All()
-	for _, c := range all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })].Columns {
+	at := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
+	if at < 0 { // of metrics
+		return ""
+	}
+	for _, c := range all[at].Columns {
 		if !has(c.Name) {
 			columns += fmt.Sprintf(", NULL::%s AS %s", sqlfuncs.TypeOf(c), c.Name)
 		}
@@ -224,6 +254,106 @@ func (p *packedTables) opener(id string) tables.Opener {
 		return nil, nil
 	}
 }
+
+// Digests returns the digests of the specs whose metrics a fleet has of a trace.
+func (t *Traces) Digests(id string) []string {
+	if t.packed == nil {
+		return nil
+	}
+	byName := map[string]string{}
+	if err := json.Unmarshal([]byte(t.packed.metrics[id]), &byName); err != nil {
+		return nil
+	}
+	return slices.Collect(maps.Values(byName)) // a failed spec has an error after its digest
+}
+
+// Metrics returns columns of the rows that a fleet's table of metrics has of a trace.
+func (t *Traces) Metrics(id, table string, columns []Column) (rows [][]any, err error) {
+	pool := dataframe.NewPool()
+	defer pool.Free()
+	parts, err := t.packed.opener(id)(table, pool)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		defer func() { err = errors.Join(err, part.Close()) }()
+		first := len(rows)
+		for range part.Len() {
+			rows = append(rows, make([]any, len(columns)))
+		}
+		for i, c := range columns {
+			values := dataframe.NewValues(storedKinds[c.Kind])
+			if err := part.Read(c.Name, part.Len(), values); err != nil {
+				return nil, fmt.Errorf("table %s: %w", table, err)
+			}
+			for row, r := 0, values.Reader(pool); row < part.Len(); row++ {
+				if r.IsNull(row) {
+					continue
+				}
+				switch v := &rows[first+row][i]; c.Kind {
+				case Text:
+					*v = strings.Clone(r.Text(row))
+				case Integer:
+					*v = r.Int(row)
+				case Bool:
+					*v = r.Int(row) != 0
+				default:
+					*v = r.Float(row)
+				}
+			}
+		}
+	}
+	return rows, nil
+}
+
+// Whole reports whether all numbers in a column of a fleet's table of metrics are integers.
+func (t *Traces) Whole(table, column string) (whole bool, err error) {
+	name := table + "." + column
+	if known, there := t.packed.whole[name]; there {
+		return known, nil
+	}
+	whole = true
+	for _, f := range t.packed.files {
+		if f.table != table || !whole {
+			continue
+		}
+		if whole, err = wholeIn(f.path, column); err != nil {
+			return false, inFile(f.path, err)
+		}
+	}
+	t.packed.whole[name] = whole
+	return whole, nil
+}
+
+// wholeIn reports whether all numbers in a column of a file are integers.
+func wholeIn(path, column string) (whole bool, err error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	pool := dataframe.NewPool()
+	defer pool.Free()
+	f, err := tables.OpenFile(r, pool)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if !f.Has(column) { // it is older than the column
+		return true, nil
+	}
+	values := dataframe.NewValues(dataframe.Real)
+	if err := f.Read(column, f.Len(), values); err != nil {
+		return false, err
+	}
+	for row, of := 0, values.Reader(pool); row < f.Len(); row++ {
+		if v := of.Float(row); !of.IsNull(row) && (v != math.Trunc(v) || math.Abs(v) > 1<<53) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+var storedKinds = map[Kind]dataframe.Kind{Text: dataframe.Text, Integer: dataframe.Integer, Bool: dataframe.Integer, Real: dataframe.Real}
 
 // dataset returns the rows of a trace for DuckDB.
 func (p *packedTables) dataset(id string) sqlfuncs.Dataset {

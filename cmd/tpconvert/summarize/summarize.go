@@ -152,13 +152,9 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 		return use(tables)
 	}
 	for _, id := range c.traces.IDs {
-		summary, err := c.summarize(ctx, func(s *session.Session) error { return s.OpenTrace(ctx, c.traces, id) })
+		tables, err := c.tablesOf(ctx, id)
 		if err != nil {
 			return fmt.Errorf("trace %s: %w", id, err)
-		}
-		tables, err := summary.Tables()
-		if err != nil {
-			return err
 		}
 		for i := range tables {
 			rank, ofJob := c.traces.Ranks[id]
@@ -177,6 +173,20 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 		return use(c.ranks.Tables())
 	}
 	return nil
+}
+
+// tablesOf returns the tables of one of many traces: those that a fleet stored, or else computes them.
+func (c *computation) tablesOf(ctx context.Context, id string) ([]metrics.Table, error) {
+	if c.ranks == nil { // which read the trace
+		if tables, stored, err := c.metrics.Stored(c.traces, id, c.ids); err != nil || stored {
+			return tables, err
+		}
+	}
+	summary, err := c.summarize(ctx, func(s *session.Session) error { return s.OpenTrace(ctx, c.traces, id) })
+	if err != nil {
+		return nil, err
+	}
+	return summary.Tables()
 }
 
 // tables returns the tables of an input that is one trace, compared with those of --compare.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -31,7 +29,7 @@ type spec struct {
 }
 
 // Prefix begins the names of tables with metrics.
-const Prefix = "metric_"
+const Prefix = session.MetricPrefix
 
 // Read reads specs, whose names and tables must differ.
 func Read(specs []task.Spec) (*Specs, error) {
@@ -47,7 +45,7 @@ func Read(specs []task.Spec) (*Specs, error) {
 			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
 		for _, t := range of {
-			name := tableName(t.ID)
+			name := metrics.FleetTable(t.ID)
 			if other, there := seen[name]; there {
 				return nil, fmt.Errorf("the specs %s and %s both have metrics for the table %s", other, one.Name, name)
 			}
@@ -56,13 +54,6 @@ func Read(specs []task.Spec) (*Specs, error) {
 		s.all = append(s.all, spec{one, m})
 	}
 	return s, nil
-}
-
-var inNames = regexp.MustCompile(`[^a-z0-9_]+`)
-
-// tableName returns the name of the table with the rows of a bundle.
-func tableName(bundle string) string {
-	return Prefix + inNames.ReplaceAllString(strings.ToLower(bundle), "_")
 }
 
 // types are those of columns in tables.
@@ -79,7 +70,7 @@ func (s *Specs) Columns() (map[string][]task.MetricColumn, error) {
 		}
 		for _, t := range of {
 			for _, c := range t.Columns {
-				all[tableName(t.ID)] = append(all[tableName(t.ID)], task.MetricColumn{Name: c.Name, Type: types[c.Kind]})
+				all[metrics.FleetTable(t.ID)] = append(all[metrics.FleetTable(t.ID)], task.MetricColumn{Name: c.Name, Type: types[c.Kind]})
 			}
 		}
 	}
@@ -110,7 +101,7 @@ func (s *Specs) Tables() (map[string]Table, error) {
 					now.Values[c.Name] = t.Units[i-t.Dimensions]
 				}
 			}
-			all[tableName(t.ID)] = now
+			all[metrics.FleetTable(t.ID)] = now
 		}
 	}
 	return all, nil
@@ -169,9 +160,9 @@ func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[strin
 		if len(t.Rows) == 0 {
 			continue
 		}
-		schema := schemas[tableName(t.ID)]
+		schema := schemas[metrics.FleetTable(t.ID)]
 		if schema == nil {
-			return nil, fmt.Errorf("there is no table %s: add the spec again", tableName(t.ID))
+			return nil, fmt.Errorf("there is no table %s: add the spec again", metrics.FleetTable(t.ID))
 		}
 		c, err := chunk(t, schema)
 		if err != nil {

@@ -1,10 +1,8 @@
 package task
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 )
 
 // Spec is a TraceSummarySpec of Perfetto, as text or encoded. The rows of its metrics are in tables of the lake.
@@ -14,10 +12,7 @@ type Spec struct {
 }
 
 // Digest tells specs of one name apart.
-func (s *Spec) Digest() string {
-	sum := sha256.Sum256(s.Spec)
-	return hex.EncodeToString(sum[:4])
-}
+func (s *Spec) Digest() string { return metrics.Digest(s.Spec) }
 
 // MetricColumn is a column of a table of metrics, but for those that all tables have.
 type MetricColumn struct {

@@ -107,7 +107,7 @@ func newRootCommand(stopMetrics *func(context.Context) error) *cobra.Command {
 	root.PersistentFlags().StringVar(&metrics, "metrics", os.Getenv(metricsAddress), "address at which Prometheus gets metrics, such as :9464 ($"+metricsAddress+"); $OTEL_EXPORTER_OTLP_ENDPOINT sends them by OTLP")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newInitCommand(), newPlanCommand(), newWorkCommand(), newCommitCommand(), newRunCommand(), newStatusCommand(),
-		newQueryCommand(), newTrendCommand(), newLabelCommand(), newForgetCommand(), newReworkCommand(), newWatchCommand(), newCompactCommand(), newExpireCommand(), newGCCommand())
+		newQueryCommand(), newTrendCommand(), newSourcesCommand(), newLabelCommand(), newForgetCommand(), newReworkCommand(), newWatchCommand(), newCompactCommand(), newExpireCommand(), newGCCommand())
 	return root
 }
 

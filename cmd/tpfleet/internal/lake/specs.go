@@ -94,7 +94,17 @@ func (l *Lake) withSpecs(ctx context.Context, ledger *table.Table, layout *task.
 		}
 		layout.Tables[name] = task.Table{Metric: all}
 	}
+	described, err := read.Tables()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSpec, err)
+	}
 	for name, s := range layout.MetricSchemas() {
+		if t, there := described[name]; there {
+			s.Doc = "Metrics of the spec " + t.Spec.Name + "."
+			for i := range s.Columns {
+				s.Columns[i].Doc = t.Doc(s.Columns[i].Name)
+			}
+		}
 		s = export.PackedSchema(s)
 		for i, c := range s.Columns {
 			if slices.ContainsFunc(s.Columns[:i], func(other model.Column) bool { return other.Name == c.Name }) {

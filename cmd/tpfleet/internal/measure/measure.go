@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -82,6 +84,24 @@ type Table struct {
 	Spec       task.Spec
 	Dimensions []string
 	Values     map[string]string // units, as in Perfetto's specs, by column
+}
+
+// Doc describes a column, "" if the spec no longer has it.
+func (t *Table) Doc(column string) string {
+	unit, value := t.Values[column]
+	switch {
+	case slices.Contains(t.Dimensions, column):
+		return "Dimension of the metrics."
+	case !value:
+		return ""
+	case unit == "COUNT":
+		return "Count."
+	case unit == "TIME_NANOS":
+		return "Value, ns."
+	case unit == "" || unit == "METRIC_UNIT_UNSPECIFIED":
+		return "Value."
+	}
+	return "Value, " + strings.ReplaceAll(strings.ToLower(unit), "_", " ") + "."
 }
 
 // Tables returns what the specs say of each table.

@@ -304,7 +304,8 @@ func (r *reader) facts(d *declarations) {
 	}
 	r.in.UseClock(id)
 	if c := d.clocks["monotonic"]; c != nil && id == model.ClockRealtime {
-		r.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockRealtime}, Value: c.zero, Unit: 1},
+		zero, _ := c.ns(0)
+		r.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockRealtime}, Value: zero, Unit: 1},
 			{Clock: model.Clock{ID: model.ClockMonotonic}, Unit: 1}})
 	}
 }

@@ -554,6 +554,16 @@ func TestKernel(t *testing.T) {
 	}
 }
 
+// TestClockOffsets checks times in cycles that are no whole ns: an offset is in cycles, too, and only the sum is rounded.
+func TestClockOffsets(t *testing.T) {
+	metadata := "/* CTF 1.8 */ trace { byte_order = le; }; clock { name = c; freq = 3; offset_s = 100; offset = %d; };" +
+		"stream { event.header := struct { integer { size = 8; map = clock.c.value; } timestamp; }; }; event { name = e; fields := struct { }; };"
+	for offset, want := range map[int][]string{2: {"100666666666", "101333333333", "102333333333"}, -2: {"99333333333", "100000000000", "101000000000"}} {
+		tables, _ := ingesttest.MayFail(t, folder(t, [2]string{"metadata", fmt.Sprintf(metadata, offset)}, [2]string{"s", "\x00\x02\x05"}))
+		tables.Want(t, "slice", "ts", want...)
+	}
+}
+
 // TestCallbacks reads callbacks of ROS 2, in the buffers of a process, without a thread and without a clock.
 func TestCallbacks(t *testing.T) {
 	const metadata = `/* CTF 1.8 */

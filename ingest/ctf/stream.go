@@ -22,23 +22,23 @@ type clock struct {
 	frequency     uint64 // Hz
 	offset        int64  // of its zero from 1970, in cycles
 	offsetSeconds int64  // likewise, in addition
-	zero          int64  // its zero in ns since 1970
+	zero          int64  // the second that its zero is in, in ns since 1970
+	zeroCycles    uint64 // of its zero in that second
 }
 
 // ns converts a value to ns since 1970. It returns false if that does not fit.
 func (c *clock) ns(cycles uint64) (int64, bool) {
-	if c.frequency != 1e9 {
-		// Seconds and the rest apart, so that no precision is lost.
-		seconds, rest := cycles/c.frequency, cycles%c.frequency
-		high, low := bits.Mul64(rest, 1e9)
-		part, _ := bits.Div64(high, low, c.frequency)
-		if seconds > math.MaxInt64/1_000_000_000 {
-			return 0, false
-		}
-		cycles = seconds*1e9 + part
+	// Seconds and the rest apart, so that no precision is lost.
+	rest := cycles%c.frequency + c.zeroCycles
+	seconds := cycles/c.frequency + rest/c.frequency
+	if seconds >= math.MaxInt64/1_000_000_000 {
+		return 0, false
 	}
-	ns := c.zero + int64(cycles)
-	return ns, int64(cycles) >= 0 && (c.zero < 0 || ns >= c.zero)
+	high, low := bits.Mul64(rest%c.frequency, 1e9)
+	part, _ := bits.Div64(high, low, c.frequency)
+	since := int64(seconds*1e9 + part)
+	ns := c.zero + since
+	return ns, c.zero < 0 || ns >= c.zero
 }
 
 // setZero computes the time of the value 0. It returns false if that is no time around 1970.
@@ -48,12 +48,10 @@ func (c *clock) setZero() bool {
 	}
 	f := int64(min(c.frequency, math.MaxInt64))
 	seconds, rest := c.offset/f, c.offset%f
-	high, low := bits.Mul64(uint64(max(rest, -rest)), 1e9)
-	part, _ := bits.Div64(high, low, uint64(f))
 	if rest < 0 {
-		part = -part
+		seconds, rest = seconds-1, rest+f
 	}
-	c.zero = (c.offsetSeconds+seconds)*1e9 + int64(part)
+	c.zero, c.zeroCycles = (c.offsetSeconds+seconds)*1e9, uint64(rest)
 	return true
 }
 

@@ -308,6 +308,16 @@ func (s *State) intern(data []byte) {
 	}
 }
 
+// Interns reports whether messages of a field of InternedData were interned.
+func (s *State) Interns(field uint32) bool {
+	for f := wire.Read(s.few); f.Next(); {
+		if f.Number == field {
+			return true
+		}
+	}
+	return s.table(field) != nil
+}
+
 // Interned returns the message with the iid in a field of InternedData. It counts
 // missing messages.
 func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {

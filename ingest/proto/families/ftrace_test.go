@@ -108,6 +108,17 @@ func TestKernelSymbolsAndGenericEvents(t *testing.T) {
 	want(t, "ftrace_event", r.rows("ftrace_event", "id", "ts", "name"), "0 10 workqueue_execute_start", "1 20 workqueue_execute_end", "2 30 my_event")
 }
 
+// TestKernelSymbolsThatAreMissing checks that only symbols of a recorder that looks them up can be missing.
+func TestKernelSymbolsThatAreMissing(t *testing.T) {
+	for i, symbols := range []message{{}, message{}.msg(internedKernelSymbols, message{}.num(1, 4).text(2, "f"))} {
+		r := readTrace(t, packets(message{}.num(10, 1).num(13, 1).msg(fieldInternedData, symbols).
+			msg(fieldFtraceEvents, message{}.num(1, 0).msg(2, ftraceEvent(10, 1, 58, message{}.num(2, 3))))))
+		if missing, want := r.stats["interned_data_tokenizer_errors"] > 0, i == 1; missing != want {
+			t.Errorf("a symbol is missing: %t, want %t", missing, want)
+		}
+	}
+}
+
 func TestProcessTreeAndStats(t *testing.T) {
 	process := func(pid, ppid int64, cmdline ...string) message {
 		m := message{}.num(1, pid).num(2, ppid)

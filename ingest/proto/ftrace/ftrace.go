@@ -76,6 +76,9 @@ func ftraceEvents(r *proto.Reader) *proto.Module {
 }
 
 func (m *ftraceModule) symbol(iid uint64) model.StringID {
+	if !m.state.Interns(pb.InternedData_KernelSymbols) {
+		return 0 // recorded without symbolize_ksyms: the iids only tell functions apart
+	}
 	name, _ := m.state.InternedString(pb.InternedData_KernelSymbols, iid)
 	return name
 }

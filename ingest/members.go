@@ -49,6 +49,10 @@ func (rd *reading) members(archive origin, found []format.Member) error {
 			return m.err
 		}
 		first = cmp.Or(first, m.err)
+		if errors.Is(m.err, format.ErrNoEvents) { // a recorder of several traces, such as LTTng, may have had nothing to record in one of them
+			archive.parent.Unread(model.StatUnreadFact, model.None, "archive member without events ("+m.Name+")").Add(model.LogEntry{})
+			continue
+		}
 		archive.parent.ExplainUnread(model.StatUnreadArchiveMember, int64(m.file.ID), "archive member is not read, or only in part: "+m.err.Error())
 	}
 	if read == 0 {

@@ -190,6 +190,17 @@ func TestMembersThatAreNotRead(t *testing.T) {
 	}
 }
 
+// TestMembersWithoutEvents checks that a member in which nothing was recorded is not lost, unless it is cut off.
+func TestMembersWithoutEvents(t *testing.T) {
+	tables := ingesttest.MustRead(t, "x", zipped(t, zip.Store, member{"a.log", build("a")}, member{"kernel/channel_0", ""}, member{"none.json", `{"traceEvents":[]}`},
+		member{"kernel/metadata", "/* CTF 1.8 */ trace { byte_order = le; }; stream { }; event { name = e; fields := struct { }; };"}))
+	tables.Want(t, "slice", "name", "a")
+	tables.Want(t, "stats", "name|value|effect|description", "unread_fact|1|not_read|archive member without events (kernel/metadata) is not read",
+		"unread_fact|1|not_read|archive member without events (none.json) is not read")
+	tables = ingesttest.MustRead(t, "x", zipped(t, zip.Store, member{"a.log", build("a")}, member{"cut.json", `{"traceEvents":[`}))
+	tables.Want(t, "stats", "name|effect", "truncated_input|damaged", "unread_fact|not_read")
+}
+
 func TestBadArchives(t *testing.T) {
 	whole := zipped(t, zip.Deflate, member{"a.log", build("a")}, member{"b.log", strings.Repeat(build("b"), 100)})
 	encrypted := bytes.Clone(whole)

@@ -52,15 +52,17 @@ type tokenizer struct {
 
 func (t *tokenizer) run() error {
 	err := t.top()
-	switch {
-	case err == jsonlex.ErrSyntax:
-		return format.Errorf(format.ErrCorrupt, t.Offset(), "%s, got %s", t.Why, t.Glimpse())
-	case err != nil && err != jsonlex.ErrTruncated:
-		return err
-	case !t.hasEvents():
-		return &format.Error{Offset: -1, Err: fmt.Errorf("%w: %s", format.ErrNoEvents, t.likeness(err == jsonlex.ErrTruncated))}
-	case err == jsonlex.ErrTruncated:
+	switch err {
+	case nil:
+	case jsonlex.ErrTruncated:
 		t.in.File.LogAt(model.StatTruncatedInput, t.Base+int64(len(t.Buf)), nil)
+	case jsonlex.ErrSyntax:
+		return format.Errorf(format.ErrCorrupt, t.Offset(), "%s, got %s", t.Why, t.Glimpse())
+	default:
+		return err
+	}
+	if !t.hasEvents() {
+		return &format.Error{Offset: -1, Err: fmt.Errorf("%w: %s", format.ErrNoEvents, t.likeness(err == jsonlex.ErrTruncated))}
 	}
 	return nil
 }

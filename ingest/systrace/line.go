@@ -72,11 +72,13 @@ func (l *line) parseFrom(b []byte) bool {
 // latencyFlags are the letters of the first flag: whether interrupts or bottom halves are off.
 var latencyFlags = []byte(".dDbX")
 
-// parseEvent reads what follows the time: an event and its fields, the head of a stack, or a function and its caller.
+// parseEvent reads what follows the time: an event and its fields, a system call, the head of a stack, or a function and its caller.
 func (l *line) parseEvent(b []byte) bool {
 	name := b[:wordLen(b)]
 	end := bytes.LastIndexByte(name, ':')
 	switch {
+	case isSyscall(b):
+		l.event, l.args = syscallEvent, nil
 	case end > 0:
 		l.event, l.args = b[:end], bytes.TrimSpace(b[end+1:])
 	case bytes.HasPrefix(b, kernelStack), bytes.HasPrefix(b, userStack):
@@ -89,10 +91,20 @@ func (l *line) parseEvent(b []byte) bool {
 	return true
 }
 
-// What the kernel writes for stacks of events and by its function tracer, and names for them.
+// isSyscall reports whether b is the start of a system call, such as sys_read(fd: 3), or its end, such as sys_read -> 0x10.
+func isSyscall(b []byte) bool {
+	if !bytes.HasPrefix(b, syscall) {
+		return false
+	}
+	name := b[:wordLen(b)]
+	return bytes.IndexByte(name, '(') > 0 || bytes.HasPrefix(b[len(name):], returns)
+}
+
+// What the kernel writes for stacks of events, by its function tracer and for system calls, and names for them.
 var (
-	kernelStack, userStack, caller = []byte("<stack trace>"), []byte("<user stack trace>"), []byte(" <-")
-	stackEvent, functionEvent      = []byte("stack trace"), []byte("function")
+	kernelStack, userStack, caller          = []byte("<stack trace>"), []byte("<user stack trace>"), []byte(" <-")
+	syscall, returns                        = []byte("sys_"), []byte(" -> 0x")
+	stackEvent, functionEvent, syscallEvent = []byte("stack trace"), []byte("function"), []byte("system call")
 )
 
 // parseTGID reads the process, up to the bracket before the CPU. An unknown

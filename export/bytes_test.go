@@ -104,7 +104,7 @@ func TestPackBytes(t *testing.T) {
 	if err := s.Keep("t_a", "2026-11-23", ""); err != nil {
 		t.Fatal(err)
 	}
-	files, err := s.Pack(t.TempDir(), []*table.Schema{PackedSchema(table.Schemas[bytesTables]()[0])}, "v1", nil)
+	files, err := s.Pack(t.TempDir(), []*table.Schema{PackedSchema(table.Schemas[bytesTables]()[0])}, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}

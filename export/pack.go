@@ -24,9 +24,10 @@ const (
 	packedText = 32 << 20
 )
 
-// PackedFile is a file with a table's rows of many traces.
+// PackedFile is a file with a table's rows of many traces, which all began on one day.
 type PackedFile struct {
 	Table   string
+	Day     string // as in trace_day, "" for NULL
 	Path    string
 	Rows    int64
 	Bytes   int64
@@ -82,74 +83,85 @@ func PackedColumns(s *table.Schema) int {
 	return 2
 }
 
-// Pack writes the rows of the traces in the spool to a file per table in dir, sorted by trace_id. A table
-// without rows gets no file. schemas are packed schemas, possibly with other field ids. If some is not nil, only the traces
-// are packed for which it is true.
-func (s *Spool) Pack(dir string, schemas []*table.Schema, version string, some func(traceID, day string) bool) ([]PackedFile, error) {
-	slices.SortStableFunc(s.traces, func(a, b spooledTrace) int { return strings.Compare(a.id, b.id) })
-	p := packer{spool: s, options: Options{Version: version, filtered: []string{traceIDColumn, "name"}}, some: some}
+// Pack writes the rows of the traces in the spool to a file per table and day in dir, sorted by trace_id. A table
+// without rows gets no file. schemas are packed schemas, possibly with other field ids.
+func (s *Spool) Pack(dir string, schemas []*table.Schema, version string) ([]PackedFile, error) {
+	slices.SortStableFunc(s.traces, func(a, b spooledTrace) int {
+		return cmp.Or(strings.Compare(a.day, b.day), strings.Compare(a.id, b.id))
+	})
+	p := packer{spool: s, options: Options{Version: version, filtered: []string{traceIDColumn, "name"}}}
 	if err := p.options.check(); err != nil {
 		return nil, err
 	}
 	var files []PackedFile
 	for _, schema := range schemas {
-		file, err := p.table(filepath.Join(dir, schema.Name+".parquet"), schema)
-		if err != nil {
-			return nil, staging.Error(dir, err)
-		}
-		if file.Rows > 0 {
-			files = append(files, file)
+		for from, to := 0, 0; from < len(s.traces); from = to {
+			day := s.traces[from].day
+			for to = from; to < len(s.traces) && s.traces[to].day == day; {
+				to++
+			}
+			file := PackedFile{Table: schema.Name, Day: day, Path: filepath.Join(dir, schema.Name+DaySuffix(day)+".parquet")}
+			if err := p.table(&file, schema, s.traces[from:to]); err != nil {
+				return nil, staging.Error(dir, err)
+			}
+			if file.Rows > 0 {
+				files = append(files, file)
+			}
 		}
 	}
 	return files, nil
+}
+
+// DaySuffix returns what tells the names of the files of a day from those of others.
+func DaySuffix(day string) string {
+	if day == "" {
+		return ""
+	}
+	return "-" + day
 }
 
 // packer packs one table after the other, and reuses memory.
 type packer struct {
 	spool   *Spool
 	options Options
-	some    func(traceID, day string) bool // traces that are packed, nil for all
 	scratch parquet.Scratch
 	space   []int64 // memory of a piece
 	rows    packedChunk
 }
 
-// table writes the file of a table.
-func (p *packer) table(path string, schema *table.Schema) (file PackedFile, err error) {
-	file = PackedFile{Table: schema.Name, Path: path, Columns: make([]PackedColumn, len(schema.Columns))}
+// table writes the file of some traces of a table.
+func (p *packer) table(file *PackedFile, schema *table.Schema, traces []spooledTrace) (err error) {
+	file.Columns = make([]PackedColumn, len(schema.Columns))
 	for i := range schema.Columns {
 		file.Columns[i].Field = schema.Columns[i].Field
 	}
 	var out *packedFile
 	p.rows.begin(schema)
-	p.rows.grow(min(p.spool.rowsOf(schema.Name), packedRows))
-	for _, trace := range p.spool.traces {
-		if p.some != nil && !p.some(trace.id, trace.day) {
-			continue
-		}
+	p.rows.grow(min(rowsOf(schema.Name, traces), packedRows))
+	for _, trace := range traces {
 		for i := range trace.pieces[schema.Name] {
 			piece := &trace.pieces[schema.Name][i]
 			b, err := p.spool.read(piece, &p.space)
 			if err != nil {
-				return file, err
+				return err
 			}
 			p.rows.add(&trace, piece, b)
 			if p.rows.rows >= packedRows || p.rows.strings.Size() >= packedText {
-				if out, err = p.flush(out, &file); err != nil {
-					return file, err
+				if out, err = p.flush(out, file); err != nil {
+					return err
 				}
 			}
 		}
 	}
 	if p.rows.rows > 0 {
-		if out, err = p.flush(out, &file); err != nil {
-			return file, err
+		if out, err = p.flush(out, file); err != nil {
+			return err
 		}
 	}
 	if out != nil {
 		file.Bytes, err = out.finish()
 	}
-	return file, err
+	return err
 }
 
 // packedFile is a file being written.

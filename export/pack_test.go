@@ -14,11 +14,8 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// days are those of some traces.
-var days = map[string]string{"t_a": "2026-11-23", "t_b": "2026-11-24", "t_d": "2026-11-22"}
-
-// packKinds packs traces of so many rows and chunks, by id. It gives up some more on the way.
-func packKinds(t *testing.T, traces map[string][2]int) (files []PackedFile, rows [][]any) {
+// packKinds packs traces of so many rows and chunks, by id, which began on some days. It gives up some more on the way.
+func packKinds(t *testing.T, days map[string]string, traces map[string][2]int) (files []PackedFile, rows [][]any) {
 	t.Helper()
 	s, err := NewSpool(t.TempDir())
 	if err != nil {
@@ -54,14 +51,14 @@ func packKinds(t *testing.T, traces map[string][2]int) (files []PackedFile, rows
 	for _, schema := range kindsSchemas() {
 		schemas = append(schemas, PackedSchema(schema))
 	}
-	if files, err = s.Pack(t.TempDir(), schemas, "v1", nil); err != nil {
+	if files, err = s.Pack(t.TempDir(), schemas, "v1"); err != nil {
 		t.Fatal(err)
 	}
 	return files, rows
 }
 
 func TestPack(t *testing.T) {
-	files, want := packKinds(t, map[string][2]int{"t_b": {1001, 64}, "t_a": {77, 8}, "t_c": {1, 8}, "t_d": {9000, 6000}})
+	files, want := packKinds(t, nil, map[string][2]int{"t_b": {1001, 64}, "t_a": {77, 8}, "t_c": {1, 8}, "t_d": {9000, 6000}})
 	if len(files) != 2 || files[0].Table != "kinds" || files[1].Table != "kinds_child" {
 		t.Fatalf("%+v, want files of kinds and kinds_child, and none of a table without rows", files)
 	}
@@ -93,6 +90,29 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// The rows of each day are in a file of their own.
+func TestPackDays(t *testing.T) {
+	days := map[string]string{"t_a": "2026-11-24", "t_b": "2026-11-23", "t_d": "2026-11-24"}
+	files, all := packKinds(t, days, map[string][2]int{"t_a": {77, 8}, "t_b": {1001, 64}, "t_c": {64, 8}, "t_d": {90, 60}})
+	want := []string{"", "2026-11-23", "2026-11-24"}
+	if len(files) != 2*len(want) {
+		t.Fatalf("%d files of two tables and %d days", len(files), len(want))
+	}
+	for i, day := range want {
+		var rows [][]any
+		for _, row := range all {
+			if days[row[0].(string)] == day {
+				rows = append(rows, row)
+			}
+		}
+		got, _ := readParquetGo(t, files[i].Path)
+		equalRows(t, got, rows)
+		if files[i].Table != "kinds" || files[i].Day != day || files[i].Rows != int64(len(rows)) {
+			t.Errorf("%s of %q has %d rows, want %d of %q", files[i].Table, files[i].Day, files[i].Rows, len(rows), day)
+		}
+	}
+}
+
 // plainBytes returns a value of a test row in Parquet's plain encoding.
 func plainBytes(v any) []byte {
 	switch v := v.(type) {
@@ -114,7 +134,7 @@ func plainBytes(v any) []byte {
 }
 
 func TestPackedRowGroups(t *testing.T) {
-	files, want := packKinds(t, map[string][2]int{"t_a": {100_000, 30_000}, "t_b": {60_000, 9_000}, "t_c": {90_000, 90_000}})
+	files, want := packKinds(t, nil, map[string][2]int{"t_a": {100_000, 30_000}, "t_b": {60_000, 9_000}, "t_c": {90_000, 90_000}})
 	rows, f := readParquetGo(t, files[0].Path)
 	equalRows(t, rows, want)
 	if len(f.RowGroups()) != len(files[0].Groups) || len(files[0].Groups) != 2 {

@@ -177,10 +177,10 @@ func (s *Spool) read(p *piece, space *[]int64) ([]byte, error) {
 	return b, nil
 }
 
-// rowsOf returns the number of rows of a table in all traces.
-func (s *Spool) rowsOf(table string) int {
+// rowsOf returns the number of rows of a table in some traces.
+func rowsOf(table string, traces []spooledTrace) int {
 	rows := 0
-	for _, t := range s.traces {
+	for _, t := range traces {
 		for i := range t.pieces[table] {
 			rows += t.pieces[table][i].rows
 		}

@@ -74,7 +74,7 @@ removes all older snapshots, and the files of attempts that were never committed
 ` + pickArguments + `
 
 --older picks by age: from the start of the trace by its clocks if that is between 2000 and the time when it was added, or
-else from that time.`,
+else from that time. An age in days is one in whole days, UTC, whose files leave as they are.`,
 		Example: `  tpfleet forget t_0123456789abcdef
   tpfleet forget --where "machine_name = 'pixel-7'" --why 'request 1234'
   tpfleet forget --older 90d && tpfleet expire --older-than 0s --keep 1`,
@@ -83,11 +83,10 @@ else from that time.`,
 				if pick.where != "" {
 					return usageError{errors.New("--older and --where exclude each other")}
 				}
-				age, err := parseAge(older)
-				if err != nil {
+				var err error
+				if pick.where, err = olderThan(older, time.Now()); err != nil {
 					return usageError{err}
 				}
-				pick.where = olderThan(time.Now().Add(-age))
 			}
 			p, err := pick.picked(args, cmd.InOrStdin())
 			if err != nil {
@@ -127,25 +126,18 @@ else from that time.`,
 	return cmd
 }
 
-// olderThan is a predicate for traces from before a time, by the same clocks as task.Day.
-func olderThan(t time.Time) string {
+// olderThan returns the predicate for traces of an age, by the same clocks as task.Day. In days, it is for whole days, whose files leave
+// the tables as they are.
+func olderThan(age string, now time.Time) (where string, err error) {
 	const right = " BETWEEN 946684800000000000 AND coalesce(added_unix_ns, 9223372036854775807)"
-	return fmt.Sprintf("CASE WHEN start_unix_ns"+right+" THEN start_unix_ns WHEN start_ts"+right+" THEN start_ts ELSE added_unix_ns END < %d", t.UnixNano())
-}
-
-// parseAge reads a duration, which may be in days.
-func parseAge(text string) (time.Duration, error) {
-	var age time.Duration
-	var err error
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n float64
-		n, err = strconv.ParseFloat(days, 64)
-		age = time.Duration(min(n, 1e5) * float64(24*time.Hour))
-	} else {
-		age, err = time.ParseDuration(text)
+	const began = "CASE WHEN start_unix_ns" + right + " THEN start_unix_ns WHEN start_ts" + right + " THEN start_ts ELSE added_unix_ns END"
+	if text, inDays := strings.CutSuffix(age, "d"); inDays {
+		if n, err := strconv.ParseUint(text, 10, 16); err == nil {
+			day := now.UTC().AddDate(0, 0, -int(n)).Format(time.DateOnly)
+			return fmt.Sprintf("coalesce(trace_day, date((%s) / 1000000000, 'unixepoch')) < '%s'", began, day), nil
+		}
+	} else if d, err := time.ParseDuration(age); err == nil && d >= 0 {
+		return fmt.Sprintf("%s < %d", began, now.Add(-d).UnixNano()), nil
 	}
-	if err != nil || age < 0 {
-		return 0, fmt.Errorf("%q is no age such as 90d or 36h", text)
-	}
-	return age, nil
+	return "", fmt.Errorf("%q is no age such as 90d or 36h", age)
 }

@@ -107,13 +107,36 @@ func TestReworkOfOldTables(t *testing.T) {
 // age removes a column of a table, its order, and another table, if any, from the catalog, as if they had never been.
 func age(t *testing.T, f *fleet, table, column, other string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(f.folder, "catalog.db"))
-	if err != nil {
+	alter(t, f, table, func(metadata map[string]any) {
+		for _, s := range metadata["schemas"].([]any) {
+			schema, left := s.(map[string]any), []any{}
+			for _, f := range schema["fields"].([]any) {
+				if f.(map[string]any)["name"] != column {
+					left = append(left, f)
+				}
+			}
+			schema["fields"] = left
+		}
+		metadata["sort-orders"], metadata["default-sort-order-id"] = []any{map[string]any{"order-id": 0, "fields": []any{}}}, 0
+	})
+	if other == "" {
+		return
+	}
+	for _, from := range []string{"iceberg_tables", "tpfleet_known", "tpfleet_data"} {
+		if _, err := catalogOf(t, f).Exec(fmt.Sprintf("DELETE FROM %s WHERE table_name = ?", from), other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(f.tables, other)); err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+}
+
+// alter changes the metadata of a table in a folder in place.
+func alter(t *testing.T, f *fleet, table string, change func(metadata map[string]any)) {
+	t.Helper()
 	var location string
-	if err := db.QueryRow("SELECT metadata_location FROM iceberg_tables WHERE table_name = ?", table).Scan(&location); err != nil {
+	if err := catalogOf(t, f).QueryRow("SELECT metadata_location FROM iceberg_tables WHERE table_name = ?", table).Scan(&location); err != nil {
 		t.Fatal(err)
 	}
 	file := strings.TrimPrefix(location, "file://")
@@ -125,28 +148,19 @@ func age(t *testing.T, f *fleet, table, column, other string) {
 	if err := json.Unmarshal(text, &metadata); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range metadata["schemas"].([]any) {
-		schema, left := s.(map[string]any), []any{}
-		for _, f := range schema["fields"].([]any) {
-			if f.(map[string]any)["name"] != column {
-				left = append(left, f)
-			}
-		}
-		schema["fields"] = left
-	}
-	metadata["sort-orders"], metadata["default-sort-order-id"] = []any{map[string]any{"order-id": 0, "fields": []any{}}}, 0
+	change(metadata)
 	if err := os.WriteFile(file, []byte(line(t, metadata)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if other == "" {
-		return
-	}
-	for _, from := range []string{"iceberg_tables", "tpfleet_known", "tpfleet_data"} {
-		if _, err := db.Exec(fmt.Sprintf("DELETE FROM %s WHERE table_name = ?", from), other); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.RemoveAll(filepath.Join(f.tables, other)); err != nil {
+}
+
+// catalogOf opens the catalog of a folder.
+func catalogOf(t *testing.T, f *fleet) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(f.folder, "catalog.db"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { db.Close() })
+	return db
 }

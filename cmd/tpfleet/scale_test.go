@@ -55,12 +55,15 @@ func (v *inventor) result(t *testing.T, first, traces int, tables ...string) tas
 	}
 	for _, name := range tables {
 		place := v.layout.Tables[name]
-		file := task.File{Table: name, URL: place.Location + "/data/" + r.Name() + ".parquet", Rows: 1, Bytes: 29, Groups: []int64{4}}
+		file := task.File{Table: name, URL: place.Location + "/data/" + r.Name() + "-2026-11-23.parquet", Rows: 1, Bytes: 29, Groups: []int64{4}}
 		id := []byte(r.Traces[0].TraceID)
 		for column, field := range place.Fields {
 			bounds := task.Column{Field: field, Bytes: 1, Least: binary.LittleEndian.AppendUint64(nil, uint64(first)), Greatest: binary.LittleEndian.AppendUint64(nil, uint64(first))}
 			if column == "trace_id" {
 				bounds.Least, bounds.Greatest = id, id
+			}
+			if column == "trace_day" {
+				bounds.Least, bounds.Greatest = []byte("2026-11-23"), []byte("2026-11-23")
 			}
 			file.Columns = append(file.Columns, bounds)
 		}

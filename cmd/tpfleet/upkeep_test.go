@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,10 +50,12 @@ func checkPacked(t *testing.T, f *fleet, table string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(source, "'") / 2; strings.Count(source, "/compact-") != n {
-		t.Errorf("the files of %s are %s", table, source)
+	paths := strings.Split(source, "'")
+	i := slices.IndexFunc(paths, func(path string) bool { return strings.Contains(path, "/compact-") })
+	if i < 0 {
+		t.Fatalf("the files of %s are %s", table, source)
 	}
-	path := strings.Split(source, "'")[1]
+	path := paths[i]
 	if n := number(t, db, "SELECT count(*) FROM (SELECT trace_id < lag(trace_id) OVER (ORDER BY file_row_number) AS back FROM read_parquet(?, file_row_number = true)) WHERE back", path); n != 0 {
 		t.Errorf("%s is not sorted by trace_id", path)
 	}

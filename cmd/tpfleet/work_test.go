@@ -81,8 +81,12 @@ func checkFiles(t *testing.T, results []task.Result) {
 	for _, r := range results {
 		for _, f := range r.Files {
 			path := strings.TrimPrefix(f.URL, "file://")
-			if filepath.Base(path) != r.Task+"-"+r.Attempt+".parquet" {
-				t.Errorf("%s is a file of task %s, attempt %s", path, r.Task, r.Attempt)
+			var days string
+			if err := db.QueryRow("SELECT string_agg(DISTINCT trace_day) FROM read_parquet(?)", path).Scan(&days); err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Base(path) != r.Task+"-"+r.Attempt+"-"+days+".parquet" {
+				t.Errorf("%s is a file of task %s, attempt %s, with the days %s", path, r.Task, r.Attempt, days)
 			}
 			info, err := os.Stat(path)
 			if err != nil || info.Size() != f.Bytes {

@@ -36,7 +36,7 @@ func readLake(folder string) (d *sqlfuncs.Dataset, others map[string]string, err
 		for _, file := range paths {
 			files = append(files, sqltext.QuoteText(sqlfuncs.PathPattern(file)))
 		}
-		others[name] = fmt.Sprintf("FROM read_parquet([%s], union_by_name = true)", strings.Join(files, ", "))
+		others[name] = fmt.Sprintf("FROM read_parquet([%s], union_by_name = true, hive_partitioning = false)", strings.Join(files, ", "))
 	}
 	for _, s := range schema.All() {
 		rows, there := others[s.Name]

@@ -150,15 +150,14 @@ func (v *view) names(trace, attempt string) bool {
 
 // open returns the attempt that wrote a file, if the ledger does not name it. It may do so later.
 func (v *view) open(file string) string {
-	name := strings.TrimSuffix(path.Base(file), ".parquet")
-	if attemptName.MatchString(name) && !v.attempts[name] {
-		return name
+	if of := attemptFile.FindStringSubmatch(path.Base(file)); of != nil && !v.attempts[of[1]] {
+		return of[1]
 	}
 	return ""
 }
 
-// attemptName is the name of a result.
-var attemptName = regexp.MustCompile("^[0-9a-f]{16}-[0-9a-f]{8}$")
+// attemptFile is the name of a file of a result, which begins with that of the result.
+var attemptFile = regexp.MustCompile(`^([0-9a-f]{16}-[0-9a-f]{8})(-\d{4}-\d\d-\d\d)?\.parquet$`)
 
 // view returns the view of the ledger as it is now, nil if there are transactions over several tables, so that all rows count.
 func (l *Lake) view(ctx context.Context) (v *view, err error) {

@@ -19,6 +19,8 @@ func TestView(t *testing.T) {
 	for file, want := range map[string]string{
 		"s3://lake/slice/data/" + named + ".parquet":                                      "",
 		"s3://lake/slice/data/" + replaced + ".parquet":                                   replaced,
+		"s3://lake/slice/data/" + named + "-2026-11-23.parquet":                           "",
+		"s3://lake/slice/data/" + replaced + "-2026-11-23.parquet":                        replaced,
 		"s3://lake/slice/data/compact-7g2zq.parquet":                                      "",
 		"s3://lake/slice/data/00000-0-2b9d3c1e-6f1a-4a0e-8d3c-5a4f0d0c2b11-00001.parquet": "", // another engine's
 	} {

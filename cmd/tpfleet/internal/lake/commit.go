@@ -394,7 +394,8 @@ func (l *Lake) ledgerChange(ctx context.Context, ledger *table.Table, c *choice,
 func (l *Lake) dataFiles(ctx context.Context, t *table.Table, name string, from []resultFile) (files []iceberg.DataFile, gone []resultFile, err error) {
 	for _, f := range from {
 		// Files in other places may belong to someone else, but expiring snapshots would delete them.
-		if f.URL != dataFolder(t)+f.result+".parquet" {
+		day, _ := dayOf(t, f.File)
+		if place := dataFolder(t) + f.result; f.URL != place+".parquet" && f.URL != place+export.DaySuffix(day)+".parquet" {
 			return nil, nil, fmt.Errorf("%s is not a file of the table %s and the result %s", f.URL, name, f.result)
 		}
 		there, err := l.stores.Exists(ctx, f.URL)
@@ -413,19 +414,33 @@ func (l *Lake) dataFiles(ctx context.Context, t *table.Table, name string, from 
 	return files, gone, nil
 }
 
-// dataFile describes a file for Iceberg, whose bounds have the same encoding.
+// dataFile describes a file for Iceberg, whose bounds have the same encoding. Its partition is the day of its rows.
 func dataFile(t *table.Table, f task.File) (iceberg.DataFile, error) {
-	b, err := iceberg.NewDataFileBuilder(t.Spec(), iceberg.EntryContentData, f.URL, iceberg.ParquetFile, nil, nil, nil, f.Rows, f.Bytes)
+	spec, partition, value := t.Spec(), map[int]any{}, any(nil)
+	day, one := dayOf(t, f)
+	if day != "" {
+		value = day
+	}
+	if !one { // an older version made it
+		i := slices.IndexFunc(t.Metadata().PartitionSpecs(), func(s iceberg.PartitionSpec) bool { return s.IsUnpartitioned() })
+		if i < 0 {
+			return nil, errors.New("its rows are of several days: an older version of tpfleet made it")
+		}
+		spec = t.Metadata().PartitionSpecs()[i]
+	}
+	for _, field := range spec.Fields() {
+		partition[field.FieldID] = value
+	}
+	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, f.URL, iceberg.ParquetFile, partition, nil, nil, f.Rows, f.Bytes)
 	if err != nil {
 		return nil, err
 	}
+	if one {
+		b.SortOrderID(t.SortOrder().OrderID()) // it is sorted by trace_id
+	}
 	sizes, values, nulls := map[int]int64{}, map[int]int64{}, map[int]int64{}
 	lower, upper := map[int][]byte{}, map[int][]byte{}
-	day, _ := t.Schema().FindFieldByName(export.TraceDayColumn)
 	for _, c := range f.Columns {
-		if c.Field == day.ID && c.Nulls == 0 && bytes.Equal(c.Least, c.Greatest) {
-			b.SortOrderID(t.SortOrder().OrderID()) // it is sorted by trace_id
-		}
 		sizes[c.Field], values[c.Field], nulls[c.Field] = c.Bytes, f.Rows, c.Nulls
 		if len(c.Least) > 0 {
 			lower[c.Field] = c.Least
@@ -435,6 +450,21 @@ func dataFile(t *table.Table, f task.File) (iceberg.DataFile, error) {
 		}
 	}
 	return b.ColumnSizes(sizes).ValueCounts(values).NullValueCounts(nulls).LowerBoundValues(lower).UpperBoundValues(upper).SplitOffsets(f.Groups).Build(), nil
+}
+
+// dayOf returns the day of the rows of a file, "" if they have none, and whether all have the same.
+func dayOf(t *table.Table, f task.File) (day string, one bool) {
+	field, _ := t.Schema().FindFieldByName(export.TraceDayColumn)
+	for _, c := range f.Columns {
+		switch {
+		case c.Field != field.ID:
+		case c.Nulls == f.Rows:
+			return "", true
+		case c.Nulls == 0 && bytes.Equal(c.Least, c.Greatest):
+			return string(c.Least), true
+		}
+	}
+	return "", false
 }
 
 // Traces returns the number of traces in the results.

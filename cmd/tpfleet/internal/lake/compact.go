@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/cluster"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
@@ -61,7 +60,6 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	var group errgroup.Group
 	group.SetLimit(o.Jobs)
 	var failed []error
-	days := sync.OnceValues(func() (func(string) string, error) { return l.days(ctx) })
 	names, err := l.tableNames(ctx)
 	if err != nil {
 		return total, err
@@ -69,7 +67,7 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	for _, name := range names {
 		group.Go(func() error {
 			var c Compacted
-			err := l.read(ctx, "compact", func(ctx context.Context) error { return l.compact(ctx, name, o, days, v, &c) })
+			err := l.read(ctx, "compact", func(ctx context.Context) error { return l.compact(ctx, name, o, v, &c) })
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -90,10 +88,13 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	return total, errors.Join(failed...)
 }
 
-func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days func() (func(string) string, error), v *view, c *Compacted) error {
+func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, v *view, c *Compacted) error {
 	t, err := l.load(ctx, name)
 	if err != nil || t.CurrentSnapshot() == nil {
 		return err
+	}
+	if spec := t.Spec(); name != task.Ledger && spec.IsUnpartitioned() {
+		return errIncomplete
 	}
 	files, err := t.Scan().PlanFiles(ctx)
 	if err != nil {
@@ -103,62 +104,71 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days 
 		// A commit to come looks for the files that its attempt wrote.
 		files = slices.DeleteFunc(files, func(f table.FileScanTask) bool { return v.open(f.File.FilePath()) != "" })
 	}
-	change := func(files []table.FileScanTask, rewrite func() (table.CompactionGroupResult, error)) error {
-		rewritten, err := rewrite()
-		if err != nil {
-			return err
+	groups, err := o.groups(t, files)
+	for _, g := range groups {
+		if err == nil {
+			err = l.merge(ctx, t, name, g, o, v != nil, c)
 		}
-		replaced, err := l.replace(ctx, name, files, rewritten, v != nil)
-		if err != nil {
-			return err
-		}
-		if !replaced {
-			c.Skipped += len(files)
-			return nil
-		}
-		c.Removed += len(files)
-		c.Added += len(rewritten.NewDataFiles)
-		for _, f := range rewritten.NewDataFiles {
-			c.Rows += f.Count()
-			c.Bytes += f.FileSizeBytes()
-		}
-		return nil
 	}
+	return err
+}
+
+// mostUnpartitioned is the size in bytes of files without a partition that are rewritten together.
+const mostUnpartitioned = 8 << 30
+
+// groups divides files of a table into those that are rewritten together: small ones of a day, and all that are from before the table
+// had its partitions.
+func (o *CompactOptions) groups(t *table.Table, files []table.FileScanTask) ([]compaction.Group, error) {
+	config := compaction.DefaultConfig()
+	config.TargetFileSizeBytes, config.MinFileSizeBytes, config.MaxFileSizeBytes = o.Target, o.Target*3/4, o.Target*9/5
+	config.MinInputFiles, config.DeleteFileThreshold = 1, 1
+	before, now := config, config
+	before.TargetFileSizeBytes, before.MinFileSizeBytes, before.MaxFileSizeBytes = mostUnpartitioned, mostUnpartitioned, mostUnpartitioned+1
+	spec := t.Spec()
+	isOld := func(f table.FileScanTask) bool { return int(f.File.SpecID()) != spec.ID() }
+	old, err := before.PlanCompaction(slices.DeleteFunc(slices.Clone(files), func(f table.FileScanTask) bool { return !isOld(f) }))
+	if err != nil {
+		return nil, err
+	}
+	plan, err := now.PlanCompaction(slices.DeleteFunc(files, isOld))
+	few := func(g compaction.Group) bool {
+		return len(g.Tasks) < o.Files && g.TotalSizeBytes < config.MinFileSizeBytes && g.DeleteFileCount == 0
+	}
+	return append(old.Groups, slices.DeleteFunc(plan.Groups, few)...), err
+}
+
+// merge replaces the files of a group.
+func (l *Lake) merge(ctx context.Context, t *table.Table, name string, g compaction.Group, o CompactOptions, single bool, c *Compacted) (err error) {
+	var by table.CompactionGroupResult
 	if name == task.Ledger {
-		config := compaction.DefaultConfig()
-		config.TargetFileSizeBytes, config.MinFileSizeBytes, config.MaxFileSizeBytes = o.Target, o.Target*3/4, o.Target*9/5
-		config.MinInputFiles = uint(o.Files)
-		plan, err := config.PlanCompaction(files)
-		for _, g := range plan.Groups {
-			if err == nil {
-				err = change(g.Tasks, func() (table.CompactionGroupResult, error) {
-					return table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
-				})
-			}
-		}
+		by, err = table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
+	} else {
+		by, err = l.rewrite(ctx, t, name, g.Tasks, o.TempDir, nil)
+	}
+	if err != nil {
 		return err
 	}
-	for _, group := range cluster.Of(t, files, o.Target, o.Files) {
-		err := change(group.Files, func() (r table.CompactionGroupResult, err error) {
-			var day func(string) string
-			if group.Undated {
-				if day, err = days(); err != nil {
-					return r, err
-				}
-			}
-			return l.rewrite(ctx, t, name, group.Files, o.TempDir, group.Repacking(day))
-		})
-		if err != nil {
-			return err
-		}
+	replaced, err := l.replace(ctx, name, g.Tasks, by, single)
+	if err != nil {
+		return err
+	}
+	if !replaced {
+		c.Skipped += len(g.Tasks)
+		return nil
+	}
+	c.Removed += len(g.Tasks)
+	c.Added += len(by.NewDataFiles)
+	for _, f := range by.NewDataFiles {
+		c.Rows += f.Count()
+		c.Bytes += f.FileSizeBytes()
 	}
 	return nil
 }
 
-// days returns the days of the traces in the ledger, also of those that were added before files had them.
-func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
+// days returns the days of the traces in the ledger by id, also of those that were added before files had them.
+func (l *Lake) days(ctx context.Context) (of map[string]string, err error) {
 	of, names := map[string]string{}, map[string]string{}
-	err := l.read(ctx, "days", func(ctx context.Context) error {
+	err = l.read(ctx, "days", func(ctx context.Context) error {
 		t, err := l.ledger(ctx)
 		if err != nil {
 			return err
@@ -181,15 +191,15 @@ func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
 			return nil
 		})
 	})
-	return func(id string) string { return of[id] }, err
+	return of, err
 }
 
-// rewrite writes the rows of some files, less those that are deleted, to new files.
-func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, tempDir string, how work.Repacking) (table.CompactionGroupResult, error) {
+// rewrite writes the rows of some files, less those that are deleted or gone, to new files, one for each day.
+func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, tempDir string, gone work.Gone) (table.CompactionGroupResult, error) {
 	r := table.CompactionGroupResult{
 		SafePosDeletes: table.CollectSafePositionDeletes(files), SafeDeletionVectors: table.CollectSafeDeletionVectors(files),
 	}
-	rows, complete := int64(0), how.Gone == nil
+	rows, complete := int64(0), gone == nil
 	for _, f := range files {
 		r.OldDataFiles = append(r.OldDataFiles, f.File)
 		rows += f.File.Count()
@@ -218,6 +228,11 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 		return r, err
 	}
 	read := int64(0)
+	days := sync.OnceValues(func() (map[string]string, error) { return l.days(ctx) })
+	how := work.Repacking{Gone: gone, Day: func(id string) (string, error) {
+		of, err := days()
+		return of[id], err
+	}}
 	err = work.Repack(dir, l.version, schema, batches, how, func(f task.File, path string) error {
 		read += f.Rows
 		f.URL = dataFolder(t) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"

@@ -159,16 +159,24 @@ func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, 
 			return nil, err
 		}
 	}
-	if name == task.Ledger || !t.SortOrder().IsUnsorted() {
+	spec := t.Spec()
+	if name == task.Ledger || !t.SortOrder().IsUnsorted() && !spec.IsUnpartitioned() {
 		return t, nil
 	}
-	order, err := sortOrder(t.Schema())
-	if err != nil {
-		return nil, err
-	}
 	tx = t.NewTransaction()
-	if err := tx.ReplaceSortOrder(order); err != nil {
-		return nil, err
+	if t.SortOrder().IsUnsorted() {
+		order, err := sortOrder(t.Schema())
+		if err == nil {
+			err = tx.ReplaceSortOrder(order)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if spec.IsUnpartitioned() {
+		if err := tx.UpdateSpec(true).AddIdentity(export.TraceDayColumn).Commit(); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := tx.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
@@ -195,8 +203,16 @@ func (l *Lake) move(ctx context.Context, t *table.Table) (*table.Table, error) {
 	return l.catalog.LoadTable(ctx, t.Identifier())
 }
 
+// partitionSpec returns the partitions of a new table: each file has rows of one day.
+func partitionSpec(s *iceberg.Schema) iceberg.PartitionSpec {
+	day, _ := s.FindFieldByName(export.TraceDayColumn)
+	return iceberg.NewPartitionSpec(iceberg.PartitionField{
+		SourceIDs: []int{day.ID}, FieldID: iceberg.PartitionDataIDStart, Name: export.TraceDayColumn, Transform: iceberg.IdentityTransform{},
+	})
+}
+
 // sortOrder returns the order of rows in a table, for engines that write it. Files of ours have all rows of a trace together, in
-// the order of trace_id, and compaction makes files of one day.
+// the order of trace_id.
 func sortOrder(s *iceberg.Schema) (table.SortOrder, error) {
 	var fields []table.SortField
 	for _, name := range []string{export.TraceDayColumn, "trace_id"} {
@@ -219,7 +235,8 @@ func (l *Lake) createEmpty(ctx context.Context, name string, schema *iceberg.Sch
 			if err != nil {
 				return nil, err
 			}
-			options = append(options, catalog.WithSortOrder(order))
+			spec := partitionSpec(schema)
+			options = append(options, catalog.WithSortOrder(order), catalog.WithPartitionSpec(&spec))
 		}
 		t, err = l.catalog.CreateTable(ctx, l.identifier(name), schema, options...)
 		if errors.Is(err, catalog.ErrTableAlreadyExists) { // another process created it

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -109,7 +108,7 @@ func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layou
 	if err != nil {
 		return done, err
 	}
-	files, err := spool.Pack(dir, packed, l.version, nil)
+	files, err := spool.Pack(dir, packed, l.version)
 	if err != nil {
 		return done, err
 	}
@@ -117,8 +116,8 @@ func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layou
 	c := choice{files: map[string][]resultFile{}, gone: work.Gone{}}
 	for _, f := range files {
 		of := work.Describe(f, packed)
-		of.URL = layout.Tables[f.Table].Location + "/data/" + name + ".parquet"
-		if err := l.stores.Put(ctx, of.URL, filepath.Join(dir, f.Table+".parquet")); err != nil {
+		of.URL = layout.Tables[f.Table].Location + "/data/" + name + export.DaySuffix(f.Day) + ".parquet"
+		if err := l.stores.Put(ctx, of.URL, f.Path); err != nil {
 			return done, err
 		}
 		c.files[f.Table] = append(c.files[f.Table], resultFile{of, name})

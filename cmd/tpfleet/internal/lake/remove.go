@@ -106,9 +106,9 @@ func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, fi
 				return table.CompactionGroupResult{OldDataFiles: []iceberg.DataFile{f.File}, SafePosDeletes: table.CollectSafePositionDeletes([]table.FileScanTask{f}),
 					SafeDeletionVectors: table.CollectSafeDeletionVectors([]table.FileScanTask{f})}, nil
 			}
-			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", work.Repacking{Gone: gone})
-			if err == nil && (len(one.NewDataFiles) != 1 || one.NewDataFiles[0].Count() != all-some) {
-				err = fmt.Errorf("%s has %d rows, and not %d of them are left", f.File.FilePath(), all, all-some)
+			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", gone)
+			if err == nil && (removedBy(one).rows != some) {
+				err = fmt.Errorf("%s has %d rows, and not %d of them are removed", f.File.FilePath(), all, some)
 			}
 			return one, err
 		})

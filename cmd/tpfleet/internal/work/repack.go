@@ -1,13 +1,10 @@
 package work
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -21,9 +18,7 @@ import (
 // Repacking says what Repack changes.
 type Repacking struct {
 	Gone Gone
-	Day  func(traceID string) string // of a trace without one; nil for none
-	// Part divides traces among files, nil for one file.
-	Part func(traceID, day string) Part
+	Day  func(traceID string) (string, error) // of a trace without one; nil for none
 }
 
 // Gone has the traces whose rows are left out, and for each the attempt whose rows stay, "" for none.
@@ -35,12 +30,6 @@ func (g Gone) Has(trace, attempt string) bool {
 	return there && (stays == "" || stays != attempt)
 }
 
-// Part tells the files of Repack apart.
-type Part struct {
-	Day    string
-	Number int
-}
-
 // Repack packs the rows of batches into files below dir, as tasks pack the rows of traces, and calls done with each and its path.
 // schema is the packed schema of the table; the columns of the batches have the same names.
 func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.RecordBatch, error], how Repacking, done func(task.File, string) error) error {
@@ -50,7 +39,7 @@ func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.R
 	}
 	defer spool.Close()
 	packed := export.PackedColumns(schema)
-	u := unpacker{schema: schema.WithColumns(schema.Columns[packed:]), attempts: packed > 2, spool: spool, how: how, parts: map[Part]bool{}}
+	u := unpacker{schema: schema.WithColumns(schema.Columns[packed:]), attempts: packed > 2, spool: spool, how: how}
 	for batch, err := range batches {
 		if err != nil {
 			return err
@@ -64,18 +53,16 @@ func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.R
 	if err := u.end(); err != nil {
 		return err
 	}
+	files, err := spool.Pack(dir, []*table.Schema{schema}, version)
+	if err != nil {
+		return err
+	}
 	rows := int64(0)
-	for _, part := range slices.SortedFunc(maps.Keys(u.parts), func(a, b Part) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Number, b.Number)) }) {
-		packed, err := spool.Pack(dir, []*table.Schema{schema}, version, func(id, day string) bool { return how.part(id, day) == part })
-		if err != nil {
+	for _, p := range files {
+		f := Describe(p, []*table.Schema{schema})
+		rows += f.Rows
+		if err := errors.Join(done(f, p.Path), os.Remove(p.Path)); err != nil {
 			return err
-		}
-		for _, p := range packed { // one
-			f := Describe(p, []*table.Schema{schema})
-			rows += f.Rows
-			if err := errors.Join(done(f, p.Path), os.Remove(p.Path)); err != nil {
-				return err
-			}
 		}
 	}
 	if rows != u.rows {
@@ -84,20 +71,12 @@ func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.R
 	return nil
 }
 
-func (how *Repacking) part(id, day string) (p Part) {
-	if how.Part != nil {
-		p = how.Part(id, day)
-	}
-	return p
-}
-
 // unpacker divides packed rows by trace.
 type unpacker struct {
 	schema   *table.Schema // without trace_id
 	attempts bool          // rows name theirs
 	spool    *export.Spool
 	how      Repacking
-	parts    map[Part]bool
 	trace    string // whose rows come now
 	day      string // of the trace
 	attempt  string // that made the rows
@@ -161,7 +140,9 @@ func (u *unpacker) add(batch arrow.RecordBatch) error {
 			if days.IsValid(from) {
 				u.day = strings.Clone(days.Value(from))
 			} else if u.how.Day != nil {
-				u.day = u.how.Day(id)
+				if u.day, err = u.how.Day(id); err != nil {
+					return err
+				}
 			}
 		}
 		if err := u.chunk(columns, from, to); err != nil {
@@ -176,7 +157,6 @@ func (u *unpacker) end() error {
 	if u.trace == "" {
 		return nil
 	}
-	u.parts[u.how.part(u.trace, u.day)] = true
 	return u.spool.Keep(u.trace, u.day, u.attempt)
 }
 

@@ -22,6 +22,8 @@ var arrowTypes = map[table.Type]arrow.DataType{
 	table.TypeBool: arrow.FixedWidthTypes.Boolean, table.TypeString: arrow.BinaryTypes.String, table.TypeBytes: arrow.BinaryTypes.Binary,
 }
 
+const day = "2026-11-23"
+
 // rowsOf makes rows of two traces with a value, NULL and an empty value in each column that may have them.
 func rowsOf(t *testing.T, s *table.Schema) arrow.RecordBatch {
 	t.Helper()
@@ -34,7 +36,7 @@ func rowsOf(t *testing.T, s *table.Schema) arrow.RecordBatch {
 	packed := export.PackedColumns(s)
 	for i, trace := range []string{"one", "one", "one", "two"} {
 		b.Field(0).(*array.StringBuilder).Append(trace)
-		b.Field(1).(*array.StringBuilder).Append("2026-11-2" + trace[:1])
+		b.Field(1).(*array.StringBuilder).Append(day)
 		if packed > 2 {
 			b.Field(2).(*array.StringBuilder).Append([]string{"first", "second", "second", "first"}[i])
 		}

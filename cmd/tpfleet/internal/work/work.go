@@ -1,4 +1,4 @@
-// Package work carries out tasks: it converts traces, and packs their rows into a file per table.
+// Package work carries out tasks: it converts traces, and packs their rows into a file per table and day.
 package work
 
 import (
@@ -129,14 +129,14 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 			w.Tried()
 		}
 	}
-	packed, err := spool.Pack(dir, schemas, w.Version, nil)
+	packed, err := spool.Pack(dir, schemas, w.Version)
 	if err != nil {
 		return nil, nil, err
 	}
 	put := func(packed []export.PackedFile, schemas []*table.Schema) error {
 		for _, p := range packed {
 			f := Describe(p, schemas)
-			f.URL = layout.Tables[p.Table].Location + "/data/" + name + ".parquet"
+			f.URL = layout.Tables[p.Table].Location + "/data/" + name + export.DaySuffix(p.Day) + ".parquet"
 			if err := stores.Put(ctx, f.URL, p.Path); err != nil {
 				return err
 			}
@@ -170,9 +170,9 @@ func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, pa
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	paths := map[string]string{}
+	paths := map[string][]string{}
 	for _, p := range packed {
-		paths[p.Table] = p.Path
+		paths[p.Table] = append(paths[p.Table], p.Path)
 	}
 	spool, err := export.NewSpool(dir)
 	if err != nil {
@@ -187,15 +187,14 @@ func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, pa
 		open := func(name string, pool *dataframe.Pool) ([]tables.Rows, error) {
 			if of[name] == nil {
 				of[name] = &traces.Files{}
-				if paths[name] == "" {
-					return nil, nil
-				}
-				f, err := os.Open(paths[name])
-				if err == nil {
-					err = of[name].Add(f, traces.All)
-				}
-				if err != nil {
-					return nil, err
+				for _, path := range paths[name] {
+					f, err := os.Open(path)
+					if err == nil {
+						err = of[name].Add(f, traces.All)
+					}
+					if err != nil {
+						return nil, err
+					}
 				}
 			}
 			return of[name].Rows(o.TraceID, pool), nil
@@ -214,7 +213,7 @@ func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, pa
 			return nil, nil, err
 		}
 	}
-	files, err = spool.Pack(dir, schemas, w.Version, nil)
+	files, err = spool.Pack(dir, schemas, w.Version)
 	return files, schemas, err
 }
 

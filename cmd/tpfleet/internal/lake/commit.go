@@ -324,6 +324,10 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 	if len(c.gone) > 0 {
 		names = append(tableNames()[1:], metricNames(ledger)...)
 	}
+	may, err := mayHave(ctx, ledger, c.gone)
+	if err != nil {
+		return nil, err
+	}
 	changes := make([]*table.Transaction, 1+len(names))
 	var mu sync.Mutex
 	var gone []resultFile
@@ -346,7 +350,7 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 			mu.Lock()
 			gone = append(gone, missing...)
 			mu.Unlock()
-			old, err := l.without(ctx, t, name, c.gone, done)
+			old, err := l.without(ctx, t, name, c.gone, may, done)
 			if err != nil || len(old.OldDataFiles)+len(files) == 0 {
 				return err
 			}
@@ -361,7 +365,7 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 			return changes[1+i].AddDataFiles(ctx, files, nil, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping())
 		})
 	}
-	err := group.Wait()
+	err = group.Wait()
 	if err == nil && len(gone) > 0 {
 		err = goneError(gone, lost)
 	}
@@ -416,11 +420,8 @@ func (l *Lake) dataFiles(ctx context.Context, t *table.Table, name string, from 
 
 // dataFile describes a file for Iceberg, whose bounds have the same encoding. Its partition is the day of its rows.
 func dataFile(t *table.Table, f task.File) (iceberg.DataFile, error) {
-	spec, partition, value := t.Spec(), map[int]any{}, any(nil)
+	spec, partition := t.Spec(), map[int]any{}
 	day, one := dayOf(t, f)
-	if day != "" {
-		value = day
-	}
 	if !one { // an older version made it
 		i := slices.IndexFunc(t.Metadata().PartitionSpecs(), func(s iceberg.PartitionSpec) bool { return s.IsUnpartitioned() })
 		if i < 0 {
@@ -428,8 +429,12 @@ func dataFile(t *table.Table, f task.File) (iceberg.DataFile, error) {
 		}
 		spec = t.Metadata().PartitionSpecs()[i]
 	}
-	for _, field := range spec.Fields() {
-		partition[field.FieldID] = value
+	for _, field := range spec.Fields() { // one, unless somebody else changed them, which is an error later
+		if field.Name == export.TraceDayColumn {
+			if partition[field.FieldID] = nil; day != "" {
+				partition[field.FieldID] = day
+			}
+		}
 	}
 	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, f.URL, iceberg.ParquetFile, partition, nil, nil, f.Rows, f.Bytes)
 	if err != nil {

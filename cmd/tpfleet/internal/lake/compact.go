@@ -19,6 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // CompactOptions say which files are replaced by larger ones.
@@ -122,7 +123,7 @@ func (o *CompactOptions) groups(t *table.Table, files []table.FileScanTask) ([]c
 	config := compaction.DefaultConfig()
 	config.TargetFileSizeBytes, config.MinFileSizeBytes, config.MaxFileSizeBytes = o.Target, o.Target*3/4, o.Target*9/5
 	config.MinInputFiles, config.DeleteFileThreshold = 1, 1
-	before, now := config, config
+	before := config
 	before.TargetFileSizeBytes, before.MinFileSizeBytes, before.MaxFileSizeBytes = mostUnpartitioned, mostUnpartitioned, mostUnpartitioned+1
 	spec := t.Spec()
 	isOld := func(f table.FileScanTask) bool { return int(f.File.SpecID()) != spec.ID() }
@@ -130,7 +131,7 @@ func (o *CompactOptions) groups(t *table.Table, files []table.FileScanTask) ([]c
 	if err != nil {
 		return nil, err
 	}
-	plan, err := now.PlanCompaction(slices.DeleteFunc(files, isOld))
+	plan, err := config.PlanCompaction(slices.DeleteFunc(files, isOld))
 	few := func(g compaction.Group) bool {
 		return len(g.Tasks) < o.Files && g.TotalSizeBytes < config.MinFileSizeBytes && g.DeleteFileCount == 0
 	}
@@ -165,31 +166,30 @@ func (l *Lake) merge(ctx context.Context, t *table.Table, name string, g compact
 	return nil
 }
 
-// days returns the days of the traces in the ledger by id, also of those that were added before files had them.
-func (l *Lake) days(ctx context.Context) (of map[string]string, err error) {
+// days returns the days of the traces with rows in some files of the ledger by id, also of those that were added before it had days.
+func days(ctx context.Context, ledger *table.Table, files []table.FileScanTask) (map[string]string, error) {
 	of, names := map[string]string{}, map[string]string{}
-	err = l.read(ctx, "days", func(ctx context.Context) error {
-		t, err := l.ledger(ctx)
-		if err != nil {
-			return err
-		}
-		return eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch.Batch) error {
-			for row := range b.Rows {
-				id, converted := b.Text("trace_id", row), time.Time{}
-				if id == "" {
-					continue
-				}
-				if added := b.Number("added_unix_ns", row); added != nil {
-					converted = time.Unix(0, *added)
-				}
-				day := task.Day(converted, b.Number("start_unix_ns", row), b.Number("start_ts", row))
-				if names[day] == "" {
-					names[day] = day
-				}
-				of[strings.Clone(id)] = names[day]
+	columns := []string{"trace_id", "status", export.TraceDayColumn, "start_unix_ns", "start_ts", "added_unix_ns"}
+	err := eachBatchOf(ctx, ledger, files, columns, func(b batch.Batch) error {
+		for row := range b.Rows {
+			if b.Text("status", row) != task.OK {
+				continue
 			}
-			return nil
-		})
+			day := b.Text(export.TraceDayColumn, row)
+			if day == "" {
+				added := time.Time{}
+				if at := b.Number("added_unix_ns", row); at != nil {
+					added = time.Unix(0, *at)
+				}
+				day = task.Day(added, b.Number("start_unix_ns", row), b.Number("start_ts", row))
+			}
+			if names[day] == "" {
+				day = strings.Clone(day)
+				names[day] = day
+			}
+			of[strings.Clone(b.Text("trace_id", row))] = names[day]
+		}
+		return nil
 	})
 	return of, err
 }
@@ -228,9 +228,19 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 		return r, err
 	}
 	read := int64(0)
-	days := sync.OnceValues(func() (map[string]string, error) { return l.days(ctx) })
+	known := sync.OnceValues(func() (map[string]string, error) {
+		ledger, err := l.ledger(ctx)
+		if err != nil {
+			return nil, err
+		}
+		files, err := planFiles(ctx, ledger)
+		if err != nil {
+			return nil, err
+		}
+		return days(ctx, ledger, files)
+	})
 	how := work.Repacking{Gone: gone, Day: func(id string) (string, error) {
-		of, err := days()
+		of, err := known()
 		return of[id], err
 	}}
 	err = work.Repack(dir, l.version, schema, batches, how, func(f task.File, path string) error {

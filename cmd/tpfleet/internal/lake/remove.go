@@ -74,12 +74,43 @@ func (r *progress) of(f table.FileScanTask, gone work.Gone, rewrite func() (tabl
 	return made, err
 }
 
-// without writes the files of a table with rows of some traces again, without those rows.
-func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, done *progress) (all table.CompactionGroupResult, err error) {
+// mayHave is true for rows that may be those of some traces, by the days that the ledger has.
+func mayHave(ctx context.Context, ledger *table.Table, some work.Gone) (iceberg.BooleanExpression, error) {
+	if len(some) == 0 {
+		return iceberg.AlwaysFalse{}, nil
+	}
+	ids := map[string]bool{}
+	for id := range some {
+		ids[id] = true
+	}
+	files, err := withIDs(ctx, ledger, nil, ids)
+	if err != nil {
+		return nil, err
+	}
+	of, err := days(ctx, ledger, files)
+	if err != nil {
+		return nil, err
+	}
+	day := iceberg.Reference(export.TraceDayColumn)
+	in := map[string]bool{}
+	for id := range some {
+		if of[id] == "" {
+			return iceberg.AlwaysTrue{}, nil
+		}
+		in[of[id]] = true
+	}
+	return iceberg.NewOr(iceberg.IsNull(day), iceberg.IsIn(day, slices.Collect(maps.Keys(in))...)), nil
+}
+
+// without writes the files of a table with rows of some traces again, without those rows. These are among the rows for which may is true.
+func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, may iceberg.BooleanExpression, done *progress) (all table.CompactionGroupResult, err error) {
 	if len(gone) == 0 || t.CurrentSnapshot() == nil {
 		return all, nil
 	}
-	files, err := t.Scan().PlanFiles(ctx)
+	if _, there := t.Schema().FindFieldByName(export.TraceDayColumn); !there {
+		may = iceberg.AlwaysTrue{}
+	}
+	files, err := planFiles(ctx, t, may)
 	if err != nil {
 		return all, err
 	}

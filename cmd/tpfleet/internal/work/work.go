@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/measure"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
@@ -37,6 +39,9 @@ const (
 	exitFailure  = 1
 	exitBadInput = 4
 )
+
+// atOnce is the number of files that are written to a store at the same time: there may be many days.
+const atOnce = 8
 
 // Worker carries out tasks one by one.
 type Worker struct {
@@ -134,15 +139,15 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		return nil, nil, err
 	}
 	put := func(packed []export.PackedFile, schemas []*table.Schema) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(atOnce)
 		for _, p := range packed {
 			f := Describe(p, schemas)
 			f.URL = layout.Tables[p.Table].Location + "/data/" + name + export.DaySuffix(p.Day) + ".parquet"
-			if err := stores.Put(ctx, f.URL, p.Path); err != nil {
-				return err
-			}
+			group.Go(func() error { return stores.Put(ctx, f.URL, p.Path) })
 			files = append(files, f)
 		}
-		return nil
+		return group.Wait()
 	}
 	if err := put(packed, schemas); err != nil || len(layout.Specs) == 0 {
 		return files, outcomes, err

@@ -100,6 +100,9 @@ def spark(queries):
         name = table["table"]
         return f"SELECT '{name}', count(*), CAST(array({', '.join(sums)}) AS ARRAY<STRING>) FROM {source}`{name}`"
 
+    if not single:
+        [done] = session.sql(f"CALL lake.system.rewrite_data_files(table => '{namespace}.slice', strategy => 'sort', options => map('rewrite-all', 'true'))").collect()
+        assert done.rewritten_data_files_count > 0, done
     rows = session.sql(" UNION ALL ".join(query(t) for t in wanted)).collect()
     found = {name: (count, [None if s is None else int(s) for s in sums]) for name, count, sums in rows}
     if not single:

@@ -102,7 +102,16 @@ func TestFolderIsQueried(t *testing.T) {
 	if python == "" {
 		t.Skip("READERS OF A FLEET IN A FOLDER ARE NOT TESTED: there is no Python")
 	}
+	all := converter(t, "query", "--format", "csv", f.folder, slices)
 	if out, err := exec.CommandContext(t.Context(), python, "../../.ci/fleet-folder.py", f.folder).CombinedOutput(); err != nil {
 		t.Errorf("%s%v", out, err)
 	}
+	f.run(t, "", "status")
+	if got := converter(t, "query", "--format", "csv", f.folder, slices); got != all {
+		t.Errorf("after PyIceberg wrote:\n%s\nbefore:\n%s", got, all)
+	}
+	if got := f.run(t, "", "query", "--format", "csv", "SELECT count(*) FROM slice"); strings.Count(got, "\n") != len(good)+2 {
+		t.Errorf("slices of each trace: %s", got)
+	}
+	f.run(t, "", "compact", "--min-files", "2")
 }

@@ -97,7 +97,7 @@ func checkDays(t *testing.T, f *fleet, traces int) {
 	}
 }
 
-// The files of days that are forgotten leave. No other file is read or written.
+// The files of days that are forgotten leave. No other file is read or written. A query reads those of its traces' days.
 func TestForgetDays(t *testing.T) { withLedger(t, testForgetDays) }
 
 func testForgetDays(t *testing.T, f *fleet) {
@@ -122,6 +122,9 @@ func testForgetDays(t *testing.T, f *fleet) {
 		}
 		move("", ".hidden")
 		show = func() { move(".hidden", "") }
+		if out := f.run(t, "", "query", "--format", "csv", "--where", "trace_day < '2026-11-03'", "SELECT name FROM slice"); strings.Count(out, "\n") != 1+4 {
+			t.Errorf("slices of two days: %s", out)
+		}
 	}
 	age := time.Since(time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)) // two of the days are before that
 	var done lake.Forgot

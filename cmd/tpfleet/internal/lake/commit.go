@@ -324,7 +324,7 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 	if len(c.gone) > 0 {
 		names = append(tableNames()[1:], metricNames(ledger)...)
 	}
-	may, err := mayHave(ctx, ledger, c.gone)
+	on, err := daysOf(ctx, ledger, c.gone)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 			mu.Lock()
 			gone = append(gone, missing...)
 			mu.Unlock()
-			old, err := l.without(ctx, t, name, c.gone, may, done)
+			old, err := l.without(ctx, t, name, c.gone, on, done)
 			if err != nil || len(old.OldDataFiles)+len(files) == 0 {
 				return err
 			}

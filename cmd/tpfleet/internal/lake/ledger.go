@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -362,6 +363,16 @@ func planFiles(ctx context.Context, t *table.Table, filters ...iceberg.BooleanEx
 		files[i].Residual = nil // rows are not filtered
 	}
 	return files, err
+}
+
+// filesOn returns the files of a table that may have rows of some days, all if a day is "".
+func filesOn(ctx context.Context, t *table.Table, days iter.Seq[string]) ([]table.FileScanTask, error) {
+	some := slices.Compact(slices.Sorted(days))
+	if _, there := t.Schema().FindFieldByName(export.TraceDayColumn); !there || len(some) == 0 || some[0] == "" {
+		return planFiles(ctx, t)
+	}
+	day := iceberg.Reference(export.TraceDayColumn)
+	return planFiles(ctx, t, iceberg.NewOr(iceberg.IsNull(day), iceberg.IsIn(day, some...)))
 }
 
 // eachBatch calls do with columns of the ledger or of another table.

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
 
@@ -183,7 +182,7 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 		if len(gone) > 0 {
 			return goneError(gone, map[string]bool{})
 		}
-		old, err := l.without(ctx, t, name, c.gone, iceberg.AlwaysTrue{}, progress)
+		old, err := l.without(ctx, t, name, c.gone, []string{""}, progress)
 		if err != nil {
 			return err
 		}

@@ -74,10 +74,10 @@ func (r *progress) of(f table.FileScanTask, gone work.Gone, rewrite func() (tabl
 	return made, err
 }
 
-// mayHave is true for rows that may be those of some traces, by the days that the ledger has.
-func mayHave(ctx context.Context, ledger *table.Table, some work.Gone) (iceberg.BooleanExpression, error) {
+// daysOf returns the days of traces with rows, "" for those that the ledger does not have.
+func daysOf(ctx context.Context, ledger *table.Table, some work.Gone) (all []string, err error) {
 	if len(some) == 0 {
-		return iceberg.AlwaysFalse{}, nil
+		return nil, nil
 	}
 	ids := map[string]bool{}
 	for id := range some {
@@ -88,29 +88,18 @@ func mayHave(ctx context.Context, ledger *table.Table, some work.Gone) (iceberg.
 		return nil, err
 	}
 	of, err := days(ctx, ledger, files)
-	if err != nil {
-		return nil, err
-	}
-	day := iceberg.Reference(export.TraceDayColumn)
-	in := map[string]bool{}
 	for id := range some {
-		if of[id] == "" {
-			return iceberg.AlwaysTrue{}, nil
-		}
-		in[of[id]] = true
+		all = append(all, of[id])
 	}
-	return iceberg.NewOr(iceberg.IsNull(day), iceberg.IsIn(day, slices.Collect(maps.Keys(in))...)), nil
+	return all, err
 }
 
-// without writes the files of a table with rows of some traces again, without those rows. These are among the rows for which may is true.
-func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, may iceberg.BooleanExpression, done *progress) (all table.CompactionGroupResult, err error) {
+// without writes the files of a table with rows of some traces again, without those rows. on has the days of these traces, "" for any.
+func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone work.Gone, on []string, done *progress) (all table.CompactionGroupResult, err error) {
 	if len(gone) == 0 || t.CurrentSnapshot() == nil {
 		return all, nil
 	}
-	if _, there := t.Schema().FindFieldByName(export.TraceDayColumn); !there {
-		may = iceberg.AlwaysTrue{}
-	}
-	files, err := planFiles(ctx, t, may)
+	files, err := filesOn(ctx, t, slices.Values(on))
 	if err != nil {
 		return all, err
 	}
@@ -138,8 +127,12 @@ func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, fi
 					SafeDeletionVectors: table.CollectSafeDeletionVectors([]table.FileScanTask{f})}, nil
 			}
 			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", gone)
-			if err == nil && (removedBy(one).rows != some) {
-				err = fmt.Errorf("%s has %d rows, and not %d of them are removed", f.File.FilePath(), all, some)
+			left := int64(0)
+			for _, f := range one.NewDataFiles {
+				left += f.Count()
+			}
+			if err == nil && left != all-some {
+				err = fmt.Errorf("%s has %d rows, of which %d are left, not %d", f.File.FilePath(), all, left, all-some)
 			}
 			return one, err
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -160,7 +161,7 @@ func (s *Selection) open(ctx context.Context, t *table.Table) (*traces.Files, er
 	if t.CurrentSnapshot() == nil || len(s.Traces) == 0 {
 		return of, nil
 	}
-	all, err := planFiles(ctx, t)
+	all, err := filesOn(ctx, t, maps.Values(s.days))
 	if err != nil {
 		return nil, err
 	}

@@ -187,7 +187,7 @@ func (p *packedTables) selectFacts(has func(column string) bool) string {
 		}
 	}
 	query := "SELECT *" + lacks(factsTable, has)
-	query += fmt.Sprintf(" FROM read_parquet([%s], hive_partitioning = false) WHERE trace_id IS NOT NULL", strings.Join(files, ", "))
+	query += fmt.Sprintf(" FROM read_parquet([%s]) WHERE trace_id IS NOT NULL", strings.Join(files, ", "))
 	if has("status") {
 		query += " AND status = 'ok'"
 	}
@@ -361,7 +361,7 @@ func (p *packedTables) dataset(id string) sqlfuncs.Dataset {
 	for _, r := range p.traces[id] {
 		f := p.files[r.file]
 		d.Tables = append(d.Tables, f.table)
-		d.Rows[f.table] = fmt.Sprintf("(SELECT *%s FROM read_parquet(%s, hive_partitioning = false)) WHERE trace_id = %s", f.lacks, f.quoted(), sqltext.QuoteText(id))
+		d.Rows[f.table] = fmt.Sprintf("(SELECT *%s FROM read_parquet(%s)) WHERE trace_id = %s", f.lacks, f.quoted(), sqltext.QuoteText(id))
 		if f.table == factsTable {
 			d.Rows[factsTable] = fmt.Sprintf("(%s AND trace_id = %s)", p.facts, sqltext.QuoteText(id))
 		}

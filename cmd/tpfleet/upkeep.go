@@ -21,8 +21,8 @@ func newCompactCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact",
 		Short: "Merge small files of the tables and the ledger into large ones",
-		Long: `Merge small files of the tables and the ledger into large ones with the same rows, sorted by trace_id. Commits may go on
-in the meantime. The old files stay until "expire" and "gc", or the catalog's own tool, remove them.
+		Long: `Merge small files of a day, and those of the ledger, into large ones with the same rows, sorted by trace_id. Commits may go
+on in the meantime. The old files stay until "expire" and "gc", or the catalog's own tool, remove them.
 
 If results are committed to one table at a time, it first removes rows that the ledger has not named for
 --orphans-older-than.`,
@@ -42,7 +42,7 @@ If results are committed to one table at a time, it first removes rows that the 
 	}
 	o.register(cmd.Flags())
 	cmd.Flags().Int64Var(&target, "target-size", 512, "size of the new files, MiB; files of at least 3/4 of it are left alone")
-	cmd.Flags().IntVar(&c.Files, "min-files", 5, "smallest number of files to merge into one")
+	cmd.Flags().IntVar(&c.Files, "min-files", 5, "smallest number of files to merge into one, unless they are enough for a file of 3/4 of the target size")
 	cmd.Flags().DurationVar(&c.Orphans, "orphans-older-than", 24*time.Hour, "age of rows that the ledger does not name, if it says which rows count")
 	cmd.Flags().IntVarP(&c.Jobs, "jobs", "j", runtime.GOMAXPROCS(0), "tables at a time")
 	return cmd

@@ -205,6 +205,9 @@ func (p *parser) utid(t *thread) model.UTID {
 	if machine.ThreadName(t.utid) == 0 || !placeholder.MatchString(p.in.Store.Strings.Get(t.name)) {
 		machine.SetThreadName(t.utid, t.name, model.ThreadNameOther)
 	}
+	if upid := machine.ProcessOf(t.utid); upid != model.None && !placeholder.MatchString(p.in.Store.Strings.Get(t.process)) {
+		machine.SetProcessName(upid, t.process, model.ProcessNameSystem)
+	}
 	return t.utid
 }
 

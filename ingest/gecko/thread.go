@@ -18,7 +18,8 @@ type thread struct {
 	offset   int64
 	profile  *process
 	name     model.StringID
-	tid, pid int64 // 0 if unknown
+	process  model.StringID // name of its process
+	tid, pid int64          // 0 if unknown
 	strings  []model.StringID
 
 	frameFuncs, funcNames   []int32 // of frames, in column layout
@@ -83,17 +84,24 @@ func (r *reader) members(t *thread) error {
 	s, m := &t.samples, &t.markers
 	return r.EachMember(func(key []byte) error {
 		switch string(key) {
-		case "name", "tid", "pid":
-			field := key[0]
+		case "tid", "pid":
+			number := &t.tid
+			if key[0] == 'p' {
+				number = &t.pid
+			}
 			v, err := r.ReadValue()
-			switch {
-			case err != nil:
-			case field == 't':
-				t.tid = id(v)
-			case field == 'p':
-				t.pid = id(v)
-			case v.Kind == jsonlex.Text:
-				t.name = r.in.Store.Strings.InternBytes(v.Raw)
+			if err == nil {
+				*number = id(v)
+			}
+			return err
+		case "name", "processName":
+			name := &t.name
+			if key[0] == 'p' {
+				name = &t.process
+			}
+			v, err := r.ReadValue()
+			if err == nil && v.Kind == jsonlex.Text {
+				*name = r.in.Store.Strings.InternBytes(v.Raw)
 			}
 			return err
 		case "stringTable", "stringArray":

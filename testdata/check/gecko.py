@@ -1,4 +1,4 @@
-"""Compares the samples and markers of a Firefox profile with the rows of a dataset.
+"""Compares the samples, markers and names of processes of a Firefox profile with the rows of a dataset.
 
 usage: gecko.py PROFILE DATASET
 
@@ -18,6 +18,7 @@ with open(path, 'rb') as file:
 if raw[:2] == b'\x1f\x8b':
     raw = gzip.decompress(raw)
 samples, markers = collections.Counter(), collections.Counter()
+processes = collections.defaultdict(set)  # names by pid; <123> is samply's placeholder
 
 
 def ns(ms):
@@ -93,6 +94,9 @@ def add(profile, shift):
         if 'threads' in thread:
             add(thread, shift + Decimal(thread['meta']['startTime']) - Decimal(profile['meta']['startTime']))
             continue
+        pid = str(thread.get('pid') or '').split('.')[0]
+        if pid.isdigit() and int(pid) and thread.get('processName'):
+            processes[int(pid)] |= {thread['processName']} - {f'<{thread["pid"]}>'}
         strings = thread.get('stringTable') or thread.get('stringArray') or shared.get('stringArray') or []
         add_samples(thread, tid_of(thread), strings, shared, shift)
         add_markers(thread, tid_of(thread), strings, shift)
@@ -121,4 +125,7 @@ for what, file, dataset_rows in ('samples', samples, got), ('markers', markers, 
     missing, extra = file - dataset_rows, dataset_rows - file
     differ += sum(missing.values()) + sum(extra.values())
     print(sum(file.values()), what, 'of the file,', sum(missing.values()), 'missing,', sum(extra.values()), 'more', [*missing][:4], [*extra][:4])
-sys.exit(bool(differ))
+names = dict(rows("SELECT pid, name FROM '{d}/process.parquet'"))
+wrong = {pid: (of, names.get(pid)) for pid, of in processes.items() if pid in names and of and names[pid] not in of}
+print(len(processes), 'processes with names,', len(wrong), 'wrong', wrong)
+sys.exit(bool(differ or wrong))

@@ -324,21 +324,22 @@ func TestOverlappingCompleteEvents(t *testing.T) {
 		"6000|slice_spill_overlapping_complete_event")
 }
 
-// TestOpenCompleteEvents checks that complete events without dur have not ended: Chrome writes those that are open when the recording ends.
+// TestOpenCompleteEvents checks that complete events with tdur alone have not ended: Chrome writes those that are open when the recording ends.
 func TestOpenCompleteEvents(t *testing.T) {
 	tables := read(t, `[
 		{"ph":"X","name":"ended","pid":1,"tid":1,"ts":0,"dur":5,"tdur":4},
 		{"ph":"X","name":"inside","pid":1,"tid":1,"ts":7,"dur":1,"tts":3,"tdur":1},
 		{"ph":"X","name":"open","pid":1,"tid":1,"ts":7,"tts":3,"tdur":0,"args":{"a":1}},
 		{"ph":"s","id":1,"name":"f","cat":"c","pid":1,"tid":1,"ts":7},
-		{"ph":"X","name":"another","pid":1,"tid":2,"ts":8},
+		{"ph":"X","name":"another","pid":1,"tid":2,"ts":8,"tdur":0},
+		{"ph":"X","name":"no duration","pid":1,"tid":2,"ts":9},
 		{"ph":"f","bp":"e","id":1,"name":"f","cat":"c","pid":1,"tid":2,"ts":8},
 		{"ph":"X","name":"last","pid":1,"tid":1,"ts":10,"dur":2}]`)
 	tables.Want(t, "slice", "name|ts|dur|depth|thread_ts|thread_dur", "ended|0|5000|0|NULL|4000", "open|7000|-1|0|3000|NULL", "inside|7000|1000|1|3000|1000",
 		"another|8000|-1|0|NULL|NULL", "last|10000|2000|1|NULL|NULL")
-	tables.Want(t, "args", "key|int_value", "utid|1", "utid|2", "name|NULL", "cat|NULL", "args.a|1")
+	tables.Want(t, "args", "key|int_value", "utid|1", "utid|2", "name|NULL", "cat|NULL", "event_name|NULL", "event_phase|NULL", "args.a|1")
 	tables.Want(t, "flow", "slice_out|slice_in", "1|3")
-	tables.Want(t, "import_log", "name")
+	tables.Want(t, "import_log", "ts|name", "9000|json_parser_failure")
 }
 
 func TestAsync(t *testing.T) {

@@ -226,8 +226,12 @@ func (p *parser) setArgs(slice model.SliceID) {
 // nesting in it, it goes to a separate track beside the thread's.
 func (p *parser) complete(ts int64, utid model.UTID, category, name model.StringID) {
 	e := &p.event
+	if !e.hasDur && !e.hasTDur {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+		return
+	}
 	track := p.Tracks.Thread(utid)
-	if !e.hasDur { // Chrome writes it without when the recording ends before the event
+	if !e.hasDur { // Chrome writes an event this way if the recording ends before it
 		id := p.Slices.BeginAt(ts, track, category, name, p.source(), e.clock())
 		if id != model.None && e.tdur != 0 {
 			p.Store.Slice.ThreadDur.Set(int64(id), e.tdur)

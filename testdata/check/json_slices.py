@@ -2,7 +2,7 @@
 
 Usage: json_slices.py TRACE DATASET
 
-Every X is a slice with its ts and dur; one without dur had not ended when the recording did. An E ends the innermost open B of its thread that has its name (any, if it has none); an e ends the
+Every X is a slice with its ts and dur; one with tdur alone had not ended when the recording did. An E ends the innermost open B of its thread that has its name (any, if it has none); an e ends the
 innermost open b of its id that has its name, and an F the S. A B or b without its end ends with the slice around it, at the latest. T steps end at the next T or F. Instants, n and p have a duration of 0. An X that stands between a B of its time and the E
 is inside of that slice. Prints the differences, exits 1 if there are any.
 """
@@ -71,7 +71,7 @@ for e in sorted(events, key=lambda e: ns(e['ts'])):
     phase, name, on = e['ph'], e.get('name'), ('thread', str(e.get('pid')), str(e.get('tid')))
     if phase == 'X' and 'dur' in e and ns(e['dur']) >= 0:
         want[ns(e['ts']), ns(e['dur']), name or '[No name]'] += 1
-    elif phase == 'B' or phase == 'X' and 'dur' not in e:
+    elif phase == 'B' or phase == 'X' and 'dur' not in e and 'tdur' in e:
         begin(on, e, name)
     elif phase == 'E':
         end(on, e, name)

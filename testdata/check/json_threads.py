@@ -39,6 +39,8 @@ for e in events:
     pid, tid = ident(e.get("pid")), ident(e.get("tid"))
     numbers |= {n for n in (pid, tid) if isinstance(n, int)}
     kind = e["ph"][0]
+    if kind == "X" and "dur" not in e and "tdur" not in e:
+        continue
     if kind in "XB" or kind in "iIR" and e.get("s") not in ("p", "g") and tid is not None:
         want[pid, pid if tid is None else tid][ns(e["ts"]), e.get("name") or "[No name]"] += 1
         big.update(integers(e.get("args")))

@@ -115,19 +115,19 @@ func (f *finder) divide(z []float64) (at int, greatest float64) {
 func (f *finder) test(q float64) float64 {
 	q *= 1 - 1e-12 // sums in another order differ
 	copy(f.shuffled, f.series)
-	as := 0
+	asWell := 0
 	for range f.permutations {
 		for i, to := range f.bounds[1:] {
 			part := f.shuffled[f.bounds[i]:to]
 			f.random.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })
 		}
 		if _, other := f.best(f.shuffled); other >= q {
-			if as++; as > f.most {
+			if asWell++; asWell > f.most {
 				return 1
 			}
 		}
 	}
-	return float64(as+1) / float64(f.permutations+1)
+	return float64(asWell+1) / float64(f.permutations+1)
 }
 
 // LeastP returns the least probability that a change in a series of n values can have, up to the precision of the test: that of all small

@@ -111,17 +111,14 @@ func inFile(path string, err error) error {
 
 // read finds the rows of each trace in a file. It reports whether the file has the column trace_id. Its version must be readable.
 func (p *packedTables) read(i int) (packed bool, err error) {
-	r, err := os.Open(p.files[i].path)
-	if err != nil {
-		return false, err
-	}
-	pool := dataframe.NewPool()
-	defer pool.Free()
-	f, err := tables.OpenFile(r, pool)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
+	err = withFile(p.files[i].path, func(f *tables.File, _ *dataframe.Pool) (err error) {
+		packed, err = p.index(i, f)
+		return err
+	})
+	return packed, err
+}
+
+func (p *packedTables) index(i int, f *tables.File) (packed bool, err error) {
 	if !f.Has("trace_id") {
 		return false, nil
 	}
@@ -327,30 +324,37 @@ func (t *Traces) Whole(table, column string) (whole bool, err error) {
 
 // wholeIn reports whether all numbers in a column of a file are integers.
 func wholeIn(path, column string) (whole bool, err error) {
+	err = withFile(path, func(f *tables.File, pool *dataframe.Pool) error {
+		whole = true
+		if !f.Has(column) { // it is older than the column
+			return nil
+		}
+		values := dataframe.NewValues(dataframe.Real)
+		if err := f.Read(column, f.Len(), values); err != nil {
+			return err
+		}
+		for row, r := 0, values.Reader(pool); row < f.Len() && whole; row++ {
+			v := r.Float(row)
+			whole = r.IsNull(row) || v == math.Trunc(v) && math.Abs(v) <= 1<<53
+		}
+		return nil
+	})
+	return whole, err
+}
+
+// withFile calls do with a file, whose texts are in the pool.
+func withFile(path string, do func(*tables.File, *dataframe.Pool) error) error {
 	r, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	pool := dataframe.NewPool()
 	defer pool.Free()
 	f, err := tables.OpenFile(r, pool)
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if !f.Has(column) { // it is older than the column
-		return true, nil
-	}
-	values := dataframe.NewValues(dataframe.Real)
-	if err := f.Read(column, f.Len(), values); err != nil {
-		return false, err
-	}
-	for row, of := 0, values.Reader(pool); row < f.Len(); row++ {
-		if v := of.Float(row); !of.IsNull(row) && (v != math.Trunc(v) || math.Abs(v) > 1<<53) {
-			return false, nil
-		}
-	}
-	return true, nil
+	return errors.Join(do(f, pool), f.Close())
 }
 
 var storedKinds = map[Kind]dataframe.Kind{Text: dataframe.Text, Integer: dataframe.Integer, Bool: dataframe.Integer, Real: dataframe.Real}

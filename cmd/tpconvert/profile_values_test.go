@@ -224,7 +224,7 @@ func TestProfilesOfCases(t *testing.T) {
 	}
 }
 
-// Frames that a pprof file names as those of an allocator are in none of the texts.
+// Frames that a pprof file names as those of an allocator are shown nowhere.
 func TestDroppedFrames(t *testing.T) {
 	t.Parallel()
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}, DropFrames: "malloc", Sample: []*profile.Sample{{Value: []int64{64}}}}
@@ -244,6 +244,13 @@ func TestDroppedFrames(t *testing.T) {
 	tpconvert(t, dir, "flamegraph", "-o", "heap.folded", "heap.pb.gz").expect(t, exitDone, "")
 	if got, err := os.ReadFile(filepath.Join(dir, "heap.folded")); err != nil || string(got) != "main 64\n" {
 		t.Errorf("%s, %v", got, err)
+	}
+	page := reported(t, dir, "heap.pb.gz")
+	if d := drawnBy(t, page); len(d.Trees[0].Self) != 1 || d.Trees[0].Self[0] != 64 || slices.Contains(d.Names, "malloc") {
+		t.Errorf("%+v", d)
+	}
+	if strings.Contains(page, "malloc itself has") {
+		t.Error("the report begins with a function that is dropped")
 	}
 }
 

@@ -49,7 +49,7 @@ func (m *maker) glance(ctx context.Context, rules string) ([]Sentence, error) {
 	var said []Sentence
 	for _, r := range all {
 		if strings.Contains(r.SQL, "$scope") {
-			if m.shown == nil {
+			if m.shown == nil || m.shown.Dropped { // it would name what the file drops
 				continue
 			}
 			r.SQL = strings.NewReplacer("$scope", sqltext.QuoteText(m.shown.Scope), "$metric", sqltext.QuoteText(m.shown.Metric)).Replace(r.SQL)

@@ -14,10 +14,11 @@ import (
 // Profile is what one metric of a profile says: a tree of functions for each thread.
 type Profile struct {
 	Measure
-	Owners []Owner
-	Nodes  []Node // parents come first
-	Total  float64
-	Cut    int // nodes that are left out because others are heavier
+	Owners  []Owner
+	Nodes   []Node // parents come first
+	Total   float64
+	Cut     int  // nodes that are left out because others are heavier
+	Dropped bool // the file names functions that are left out, with what they call
 }
 
 // Owner is the thread of stacks, as far as known. Threads of one name are one.
@@ -66,9 +67,17 @@ type reader struct {
 	functions map[int64][]string // by frame
 	callsites map[int64]callsite
 	profile   *Profile
+	dropped   *dropped // by the profile, or nil
 	owners    map[Owner]int32
 	nodes     map[place]int32
-	known     map[[2]int64]int32 // nodes of callsites, by owner
+	known     map[[2]int64]reached // by owner and callsite
+}
+
+// reached is the node of a callsite.
+type reached struct {
+	node int32
+	user bool // functions led to it that are not dropped
+	cut  bool // what is called from there is dropped
 }
 
 // newReader reads the functions of frames, and the callsites.
@@ -101,6 +110,10 @@ func each(ctx context.Context, s *session.Session, query string, row func([]any)
 func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 	r, err := newReader(ctx, s)
 	var all []*Profile
+	var dropped map[string]*dropped
+	if err == nil {
+		dropped, err = readDropped(ctx, s)
+	}
 	if err == nil {
 		err = each(ctx, s, Values, func(v []any) error {
 			var texts [5]string
@@ -110,6 +123,10 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 			kind, _ := v[7].(string)
 			if p := r.profile; p == nil || p.Kind != kind || p.Scope != texts[0] || p.Metric != texts[1] || p.Unit != texts[2] {
 				r.begin(&Profile{Measure: Measure{Kind: kind, Scope: texts[0], Metric: texts[1], Unit: texts[2], Place: math.MaxInt64}})
+				if kind == KindProfile {
+					r.dropped = dropped[texts[0]]
+					r.profile.Dropped = r.dropped != nil
+				}
 				all = append(all, r.profile)
 			}
 			place, _ := v[8].(int64)
@@ -140,7 +157,7 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 }
 
 func (r *reader) begin(p *Profile) {
-	r.profile, r.owners, r.nodes, r.known = p, map[Owner]int32{}, map[place]int32{}, map[[2]int64]int32{}
+	r.profile, r.dropped, r.owners, r.nodes, r.known = p, nil, map[Owner]int32{}, map[place]int32{}, map[[2]int64]reached{}
 }
 
 // owner returns the number of an owner.
@@ -172,20 +189,36 @@ func (r *reader) add(o Owner, at int64, value float64) error {
 
 // node returns the node of a callsite.
 func (r *reader) node(owner int32, at int64) (int32, error) {
-	n := int32(-1)
+	place := reached{node: -1}
 	above, err := r.above(at, func(at int64) (known bool) {
-		if node, ok := r.known[[2]int64{int64(owner), at}]; ok {
-			n, known = node, true
+		if to, ok := r.known[[2]int64{int64(owner), at}]; ok {
+			place, known = to, true
 		}
 		return known
 	})
 	for _, id := range slices.Backward(above) {
-		for _, name := range slices.Backward(r.functions[r.callsites[id].frame]) {
-			n = r.child(place{n, owner, name})
-		}
-		r.known[[2]int64{int64(owner), id}] = n
+		place = r.call(place, owner, r.functions[r.callsites[id].frame])
+		r.known[[2]int64{int64(owner), id}] = place
 	}
-	return n, err
+	return place.node, err
+}
+
+// call returns where functions of a frame lead to, of which the innermost is the first.
+func (r *reader) call(from reached, owner int32, functions []string) reached {
+	if from.cut {
+		return from
+	}
+	if r.dropped != nil {
+		kept, found := r.dropped.cut(functions)
+		if from.cut = found && from.user; from.cut || len(kept) > 0 { // as in pprof, something of a stack is always left
+			functions = kept
+		}
+		from.user = from.user || !found
+	}
+	for _, name := range slices.Backward(functions) {
+		from.node = r.child(place{from.node, owner, name})
+	}
+	return from
 }
 
 // path returns the functions that led to a callsite, from the outermost.

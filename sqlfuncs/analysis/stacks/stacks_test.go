@@ -2,8 +2,13 @@ package stacks_test
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/internal/datasettest"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
@@ -53,6 +58,61 @@ func TestRead(t *testing.T) {
 	want := []stacks.Function{{Name: "work", Self: 6, Total: 9}, {Name: "inner", Self: 3, Total: 3}, {Name: "idle", Self: 1, Total: 1}, {Name: "main", Self: 0, Total: 9}}
 	if got := p.Functions(); !slices.Equal(got, want) {
 		t.Errorf("functions %+v", got)
+	}
+}
+
+// What a pprof file drops is what pprof's own package leaves out, of frames with several functions as well.
+func TestDropped(t *testing.T) {
+	names := []string{"main", "work", "malloc", "new(int)", "malloc_keep", "a::operator()(b)", "(anonymous namespace)::malloc"}
+	random := rand.New(rand.NewPCG(1, 2))
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}, DropFrames: "malloc.*|new|a::operator\\(\\)", KeepFrames: ".*keep"}
+	for i, name := range names {
+		p.Function = append(p.Function, &profile.Function{ID: uint64(i) + 1, Name: name})
+	}
+	for i := range 20 {
+		l := &profile.Location{ID: uint64(i) + 1}
+		for range 1 + random.IntN(3) {
+			l.Line = append(l.Line, profile.Line{Function: p.Function[random.IntN(len(names))]})
+		}
+		p.Location = append(p.Location, l)
+	}
+	for i := range 300 {
+		s := &profile.Sample{Value: []int64{int64(i) + 1}}
+		for range 1 + random.IntN(5) {
+			s.Location = append(s.Location, p.Location[random.IntN(len(p.Location))])
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	var file strings.Builder
+	if err := p.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	all, err := stacks.Read(t.Context(), open(t, file.String()))
+	if err != nil || len(all) != 1 || !all[0].Dropped {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	paths, got := map[int32]string{-1: ""}, map[string]float64{}
+	for i, n := range all[0].Nodes {
+		paths[int32(i)] = paths[n.Parent] + ";" + n.Function
+		if n.Self > 0 {
+			got[paths[int32(i)]] += n.Self
+		}
+	}
+	if err := p.RemoveUninteresting(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{}
+	for _, s := range p.Sample {
+		path := ""
+		for _, l := range slices.Backward(s.Location) {
+			for _, line := range slices.Backward(l.Line) {
+				path += ";" + line.Function.Name
+			}
+		}
+		want[path] += float64(s.Value[0])
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/datasettest"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
+	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -113,6 +116,74 @@ func TestDropped(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// summarize has measures in the order of flame graphs and reports, which begins with the default one.
+func TestSummarizedInOrder(t *testing.T) {
+	space := func(values ...int64) string { // the first of two measures, or both, have values
+		f := &profile.Function{ID: 1, Name: "f"}
+		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "first", Unit: "count"}, {Type: "last", Unit: "bytes"}}, Function: []*profile.Function{f},
+			Location: []*profile.Location{l}, Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: values}}}
+		var file strings.Builder
+		if err := p.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		return file.String()
+	}
+	traces := map[string]string{"pprof": space(1, 1), "pprof with values of the first only": space(1, 0)}
+	recordings := []string{"callgrind.out.gz", "go_heap.pb.gz", "go_mutex.pb.gz", "java.jfr.gz", "jemalloc.raw.gz", "node.cpuprofile", "perf.data", "xdebug.out.gz"}
+	for i, name := range recordings {
+		recordings[i] = filepath.Join("..", "..", "..", "testdata", name)
+	}
+	if all := os.Getenv("CONFORMANCE"); all != "" {
+		for _, pattern := range []string{"perf-data/*hybrid_topology", "perf-data/*two_event_types.data", "pprof/grafana__pyroscope__heap", "gecko/*"} {
+			found, err := filepath.Glob(filepath.Join(all, "traces", pattern))
+			if err != nil || len(found) == 0 {
+				t.Fatalf("%s: %v", pattern, err)
+			}
+			recordings = append(recordings, found[0])
+		}
+	}
+	for _, file := range recordings {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces[filepath.Base(file)] = string(text)
+	}
+	spec, _ := metrics.Spec("profile")
+	for name, trace := range traces {
+		s := open(t, trace)
+		all, err := stacks.Read(t.Context(), s)
+		if err != nil || len(all) == 0 {
+			t.Fatalf("%s: %d profiles, %v", name, len(all), err)
+		}
+		var want, got []string
+		for _, p := range all {
+			want = append(want, p.Scope+" "+p.Metric)
+		}
+		var summarizer metrics.Summarizer
+		if err := summarizer.Add(spec); err != nil {
+			t.Fatal(err)
+		}
+		summary, err := summarizer.Summarize(t.Context(), s, nil, "")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		tables, err := summary.Tables()
+		if err != nil || len(tables) != 1 {
+			t.Fatalf("%s: %d tables, %v", name, len(tables), err)
+		}
+		for _, row := range tables[0].Rows {
+			if measure := fmt.Sprint(row[0], " ", row[1]); !slices.Contains(got, measure) {
+				got = append(got, measure)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: summarized as %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ function timeline(parent) {
       xAxis: {
         min: 0, max: data.dur, position: "top", splitNumber: Math.ceil((width - gutter) / 140),
         axisLine: {show: false}, axisTick: {show: false}, splitLine: {lineStyle: {color: color("line")}},
-        axisLabel: {color: color("dim"), margin: 6, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right", formatter: t => duration(t, (time(right) - time(gutter)) / 100)},
+        axisLabel: {color: color("dim"), margin: 6, hideOverlap: true, showMaxLabel: true, alignMinLabel: "left", alignMaxLabel: "right", formatter: t => duration(t, (time(right) - time(gutter)) / 100)},
         axisPointer: {show: true, triggerEmphasis: false, lineStyle: {color: color("dim")}, label: {show: false}},
       },
       yAxis: {show: false, min: 0, max: 1},

@@ -33,10 +33,7 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 	for _, v := range values {
 		t.Columns = append(t.Columns, Column{m.text(v.name), true})
 	}
-	for _, table := range traceTables {
-		t.Columns = append(t.Columns, Column{table, true})
-	}
-	t.Columns = append(t.Columns, Column{"events", true}, Column{"lost", true})
+	t.Columns = append(t.Columns, Column{"events", true}, Column{"lost", true}, Column{"rows", false})
 	longest := int64(1)
 	for _, trace := range all {
 		longest = max(longest, duration(trace))
@@ -60,26 +57,32 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 			}
 			row = append(row, c)
 		}
-		rows := map[string]int64{}
-		for _, table := range trace.Tables {
-			rows[table.Name] = table.Rows
-		}
-		numbers := make([]int64, 0, len(traceTables)+2)
-		for _, table := range traceTables {
-			numbers = append(numbers, rows[table])
-		}
-		for _, n := range append(numbers, trace.Events, lost(trace)) {
+		for _, n := range []int64{trace.Events, lost(trace)} {
 			c := m.cell(n, "")
 			if n == 0 {
 				c.Text = "" // a column without any is dropped
 			}
 			row = append(row, c)
 		}
+		row = append(row, Cell{Text: rowsOf(trace)})
 		t.Rows = append(t.Rows, Row{Cells: row})
 	}
 	t.dropEmpty()
 	return &Page{Title: m.text(name), Summary: fmt.Sprintf("%s traces; a click on a name opens the timeline", human.Count(len(all))),
 		Sections: []Section{{"Traces", []Figure{{Table: t}}}}}
+}
+
+// rowsOf says how many rows a trace has in the tables that tell most.
+func rowsOf(trace *export.Manifest) string {
+	var all []string
+	for _, table := range traceTables {
+		for _, t := range trace.Tables {
+			if t.Name == table && t.Rows > 0 {
+				all = append(all, table+" "+human.Count(t.Rows))
+			}
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // traceValue is what each trace says of a thing.

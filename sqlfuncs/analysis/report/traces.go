@@ -28,12 +28,12 @@ const maxLabels = 4
 // lost gives the events that a trace has lost.
 func Traces(name, address string, all []*export.Manifest, computed map[string][]metrics.Table, lost func(*export.Manifest) int64, printable func(string) string) *Page {
 	m := maker{Options: Options{Printable: printable}}
-	t := &Table{Total: len(all), Columns: []Column{{"trace", false}, {"format", false}, {"machine", false}, {"start, UTC", true}, {"duration", true}, {"bytes", true}}}
+	t := &Table{Total: len(all), Columns: []Column{{"trace", false}, {"format", false}, {"machine", false}, {"start, UTC", true}, {"duration", true}, {"bytes", true}, {"events", true}, {"lost", true}}}
 	values := labelled(computed)
 	for _, v := range values {
 		t.Columns = append(t.Columns, Column{m.text(v.name), true})
 	}
-	t.Columns = append(t.Columns, Column{"events", true}, Column{"lost", true}, Column{"rows", false})
+	t.Columns = append(t.Columns, Column{"rows", false})
 	longest := int64(1)
 	for _, trace := range all {
 		longest = max(longest, duration(trace))
@@ -49,6 +49,13 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 			dur.Share = 100 * float64(ns) / float64(longest)
 		}
 		row := []Cell{name, {Text: m.text(trace.Input.Formats())}, {Text: m.text(trace.Machine.Name)}, start, dur, m.cell(trace.Input.Bytes, "bytes")}
+		for _, n := range []int64{trace.Events, lost(trace)} {
+			c := m.cell(n, "")
+			if n == 0 {
+				c.Text = "" // a column without any is dropped
+			}
+			row = append(row, c)
+		}
 		for _, v := range values {
 			var c Cell
 			if n, ok := v.byTrace[trace.TraceID]; ok {
@@ -57,14 +64,11 @@ func Traces(name, address string, all []*export.Manifest, computed map[string][]
 			}
 			row = append(row, c)
 		}
-		for _, n := range []int64{trace.Events, lost(trace)} {
-			c := m.cell(n, "")
-			if n == 0 {
-				c.Text = "" // a column without any is dropped
-			}
-			row = append(row, c)
+		rows := Cell{}
+		if len(values) == 0 { // which tell more, and take the room
+			rows.Text = rowsOf(trace)
 		}
-		row = append(row, Cell{Text: rowsOf(trace)})
+		row = append(row, rows)
 		t.Rows = append(t.Rows, Row{Cells: row})
 	}
 	t.dropEmpty()

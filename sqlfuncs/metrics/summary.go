@@ -250,24 +250,30 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 // Query is the SQL of a bundle.
 type Query struct {
 	ID    string
-	Setup []string          // statements that must run before, the same for all bundles
+	Setup []string          // statements that must run before
 	SQL   string            // gives the rows, in the bundle's order
 	Units map[string]string // of the columns with values, as the spec has them
 }
 
 // Queries returns the SQL of all metrics that need no interned dimensions.
-func (s *Summarizer) Queries() ([]Query, error) {
-	g := &generator{shared: s.queries}
-	bundles, err := s.bundles(g, nil)
-	var all []Query
+func (s *Summarizer) Queries() (all []Query, err error) {
+	bundles, err := s.bundles(&generator{shared: s.queries}, nil)
+	if err != nil {
+		return nil, err
+	}
 	for _, b := range bundles {
-		q := Query{ID: b.id, Setup: g.setup(), SQL: b.sql, Units: map[string]string{}}
+		g := &generator{shared: s.queries} // which makes only the tables that this bundle needs
+		sql, err := g.query(b.metrics[0].message("query"))
+		if err != nil {
+			return nil, err
+		}
+		q := Query{ID: b.id, Setup: g.setup(), SQL: sql, Units: map[string]string{}}
 		for _, m := range b.metrics {
 			q.Units[m.text("value")] = m.enum("unit")
 		}
 		all = append(all, q)
 	}
-	return all, err
+	return all, nil
 }
 
 // bundles returns the bundles of metrics, in order, with their SQL.

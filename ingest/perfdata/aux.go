@@ -23,20 +23,21 @@ const maxAuxWaiting = 256 << 20
 
 // sampleIDs are the fields at the end of a kernel record.
 type sampleIDs struct {
-	time uint64
-	cpu  int64 // None if absent
+	pid, tid uint32 // gone if absent
+	time     uint64
+	cpu      int64 // None if absent
 }
 
 // readSampleID reads the sample id at the end of a record.
 func (e *event) readSampleID(rec *record) sampleIDs {
-	id := sampleIDs{cpu: model.None}
+	id := sampleIDs{pid: gone, tid: gone, cpu: model.None}
 	size := e.sampleIDSize()
 	if !e.sampleIDAll || size > len(rec.data) {
 		return id
 	}
 	w := words{data: rec.data[len(rec.data)-size:], swapped: rec.swapped}
 	if e.sampleType&sampleTID != 0 {
-		w.take(8)
+		id.pid, id.tid = w.uint32(), w.uint32()
 	}
 	if e.sampleType&sampleTime != 0 {
 		id.time = w.uint64()

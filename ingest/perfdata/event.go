@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/tpconvert/tpconvert/model"
@@ -207,6 +208,9 @@ const (
 	kindBreakpoint = 5
 )
 
+// hardwareEvent are the bits of a hardware event's config that are its number. The others say on which kind of core it counts.
+const hardwareEvent = math.MaxUint32
+
 // Hardware events with a unit other than a count, from perf_hw_id.
 const (
 	hardwareCPUCycles       = 0
@@ -219,7 +223,7 @@ const (
 func (e *event) unit() string {
 	switch e.kind {
 	case kindHardware:
-		switch e.config {
+		switch e.config & hardwareEvent {
 		case hardwareCPUCycles, hardwareBusCycles, hardwareReferenceCycles:
 			return "cycles"
 		case hardwareInstructions:

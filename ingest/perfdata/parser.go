@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -29,15 +30,17 @@ const (
 var cpuModes = [...]string{modeKernel: "kernel", modeUser: "user", modeHypervisor: "hypervisor",
 	modeGuestKernel: "guest_kernel", modeGuestUser: "guest_user"}
 
-func (m cpuMode) inKernel() bool { return m == modeKernel || m == modeGuestKernel }
-
 // A stack's addresses include markers for the context of the addresses after them.
 const firstContext = math.MaxUint64 - 4095 + 1
+
+// contextDeferred is the marker for callers in user code that a later record has. A cookie follows it, which that record has too.
+const contextDeferred = math.MaxUint64 - 640 + 1
 
 var contexts = map[uint64]cpuMode{
 	math.MaxUint64 - 32 + 1:   modeHypervisor,
 	math.MaxUint64 - 128 + 1:  modeKernel,
 	math.MaxUint64 - 512 + 1:  modeUser,
+	contextDeferred:           modeUser,
 	math.MaxUint64 - 2176 + 1: modeGuestKernel,
 	math.MaxUint64 - 2560 + 1: modeGuestUser,
 }
@@ -47,17 +50,25 @@ type parser struct {
 	*model.Context
 	recording *recording
 	processes map[uint32]*process // by pid
-	kernel    *mapping
-	modules   ranges[mapping] // kernel modules
-	changes   int             // count of changes to the kernel's mappings
+	kernel    kernel
+	changes   int // count of changes to the mappings of kernels
 	modes     [len(cpuModes)]model.StringID
 	noName    model.StringID
 	counters  []model.CounterID // of a sample's values
 	frames    []frame
 	codes     *codes
 	space     space
-	registers []uint64 // of user code
-	users     []uint64 // its frames
+	registers []uint64              // of user code
+	users     []uint64              // its frames
+	deferred  map[uint32][]deferred // by tid
+}
+
+// deferred is a sample whose callers in user code a later record has.
+type deferred struct {
+	row    int64 // of stack_sample, pinned
+	mode   cpuMode
+	kernel []byte // its frames in the kernel
+	cookie uint64
 }
 
 // mapping is a file mapped into memory.
@@ -68,10 +79,17 @@ type mapping struct {
 	code       *code  // nil in the kernel
 }
 
+// kernel holds the mappings of a kernel.
+type kernel struct {
+	image   *mapping
+	modules ranges[mapping]
+}
+
 // process holds a process's mappings and its latest stack, outermost frame first,
 // which is valid until the mappings change.
 type process struct {
 	files   ranges[mapping]
+	guest   kernel   // of the machine that the process emulates; process 0 has the one of all others
 	unknown *mapping // for addresses without a mapping, nil until needed
 	latest  []reached
 	changes int // the parser's changes when the latest stack was found
@@ -92,7 +110,7 @@ type reached struct {
 
 func newParser(c *model.Context, r *recording, finder *binaries.Finder) *parser {
 	p := &parser{Context: c, recording: r, processes: map[uint32]*process{}, noName: c.Store.Strings.Intern(""),
-		codes: newCodes(finder, c.File)}
+		codes: newCodes(finder, c.File), deferred: map[uint32][]deferred{}}
 	p.space.codes = p.codes
 	for mode, name := range cpuModes {
 		if name != "" {
@@ -125,6 +143,8 @@ func (p *parser) Event(ts int64, token []byte) error {
 		parent, child := p.process(pidOf(token, forkParent)), p.process(pidOf(token, forkPID))
 		child.exec()
 		child.files = parent.files.copy()
+	case deferredToken:
+		p.complete(token)
 	}
 	return nil
 }
@@ -149,17 +169,24 @@ func (p *parser) mmap(ts int64, token []byte) {
 	if token[mmapHasID] == 0 {
 		buildID = p.recording.buildID(pidOf(token, mmapPID), path)
 	}
-	if mode := cpuMode(token[mmapMode]); mode.inKernel() {
-		p.mapKernel(ts, m, path, buildID)
+	of := p.process(pidOf(token, mmapPID))
+	mode := cpuMode(token[mmapMode])
+	switch mode {
+	case modeKernel:
+		p.mapKernel(&p.kernel, ts, m, path, buildID)
+		return
+	case modeGuestKernel:
+		p.mapKernel(&of.guest, ts, m, path, buildID)
 		return
 	}
 	upid := p.Machine.ProcessOf(p.thread(token, mmapPID, mmapThread))
 	p.addMapping(&m, path, buildID)
 	m.code = p.codes.of(path, buildID)
 	p.codes.byMapping[m.id] = m.code
-	of := p.process(pidOf(token, mmapPID))
-	of.files.set(m.start, m.end, m)
-	of.latest = nil
+	if mode != modeGuestUser {
+		of.files.set(m.start, m.end, m)
+		of.latest = nil
+	}
 	p.mmapRecord(ts, upid, m.id)
 }
 
@@ -198,27 +225,30 @@ func (p *parser) mmapRecord(ts int64, upid model.UPID, mapping profile.MappingID
 	t.MappingID.Set(row, mapping)
 }
 
-// kernelImage is perf's name for the kernel; modules have their paths.
-const kernelImage = "[kernel.kallsyms]"
+// The names that perf gives to kernels begin with these; modules have their paths.
+const (
+	kernelImage = "[kernel.kallsyms]"
+	guestImage  = "[guest.kernel.kallsyms" // and a pid, or none
+)
 
-func (p *parser) mapKernel(ts int64, m mapping, path, buildID string) {
+func (p *parser) mapKernel(of *kernel, ts int64, m mapping, path, buildID string) {
 	if path == "[bpf]" && m.end-m.start == math.MaxUint64 {
 		return // covers the whole address space
 	}
-	image := strings.HasPrefix(path, kernelImage)
+	image := strings.HasPrefix(path, kernelImage) || strings.HasPrefix(path, guestImage)
 	if image {
 		m.offset = 0 // perf writes the address of _text here
 	}
 	image = image || m.start == m.end
 	switch {
-	case image && p.kernel != nil:
-		m = *p.kernel
+	case image && of.image != nil:
+		m = *of.image
 	case image:
 		p.addMapping(&m, path, buildID)
-		p.kernel = &m
+		of.image = &m
 	default:
 		p.addMapping(&m, path, buildID)
-		p.modules.set(m.start, m.end, m)
+		of.modules.set(m.start, m.end, m)
 	}
 	p.changes++
 	p.mmapRecord(ts, model.None, m.id)
@@ -247,6 +277,7 @@ func (p *parser) sample(ts int64, token []byte) {
 	v.CPUMode = p.modes[mode]
 	of := p.process(pidOf(token, samplePID))
 	chain, after := rest[reads:][:8*pidOf(token, sampleChain)], rest[reads:][8*pidOf(token, sampleChain):]
+	chain, inKernel, cookie, waits := cutDeferred(chain)
 	v.Callsite = p.callsite(of, mode, chain, p.unwind(ts, of, e, token, after))
 	cpu := int64(model.None)
 	if token[sampleHas]&hasCPU != 0 {
@@ -262,7 +293,43 @@ func (p *parser) sample(ts int64, token []byte) {
 		v.CPU, v.UCPU = cpu, p.Machine.CPU(cpu)
 	}
 	v.CounterSet = p.Store.Stacks.CounterSet(p.counters)
-	p.Store.Stacks.AddSample(v)
+	row := int64(p.Store.Stacks.AddSample(v))
+	if waits {
+		p.Store.StackSample.Pin(row)
+		tid := pidOf(token, sampleThread)
+		p.deferred[tid] = append(p.deferred[tid], deferred{row, mode, bytes.Clone(inKernel), cookie})
+	}
+}
+
+// cutDeferred looks for the marker of callers in user code that a later record has. It returns the stack without them, and what
+// of it they continue.
+func cutDeferred(chain []byte) (alone, kernel []byte, cookie uint64, found bool) {
+	for at := 0; at+16 <= len(chain); at += 8 {
+		if binary.LittleEndian.Uint64(chain[at:]) == contextDeferred {
+			alone, kernel = chain[:at], chain[:at]
+			if rest := chain[at+16:]; len(rest) > 0 { // the address of the sample, which the callers include
+				alone = rest
+			}
+			return alone, kernel, binary.LittleEndian.Uint64(chain[at+8:]), true
+		}
+	}
+	return chain, nil, 0, false
+}
+
+// complete adds the callers in user code to the samples of a thread that wait for them.
+func (p *parser) complete(token []byte) {
+	tid := pidOf(token, deferredThread)
+	of := p.process(pidOf(token, deferredPID))
+	for _, d := range p.deferred[tid] {
+		if d.cookie == binary.LittleEndian.Uint64(token[deferredCookie:]) {
+			id := p.callsite(of, d.mode, append(d.kernel, token[deferredFixed:]...), nil)
+			if id != model.None {
+				p.Store.StackSample.CallsiteID.Set(d.row, id)
+			}
+		}
+		p.Store.StackSample.Unpin(d.row)
+	}
+	delete(p.deferred, tid)
 }
 
 // count adds a sample's values to the counters. It returns false if they are
@@ -349,9 +416,15 @@ func (p *parser) callsite(of *process, mode cpuMode, chain []byte, users []uint6
 
 // find returns the mapping at an address.
 func (p *parser) find(of *process, mode cpuMode, ip uint64) (m mapping, ok bool) {
-	if mode.inKernel() {
-		m, ok = p.findKernel(ip)
-	} else {
+	switch mode {
+	case modeKernel:
+		m, ok = p.kernel.find(ip)
+	case modeGuestKernel:
+		if m, ok = of.guest.find(ip); !ok {
+			m, ok = p.process(0).guest.find(ip)
+		}
+	case modeGuestUser: // perf does not record what the processes of guests map
+	default:
 		m, ok = of.files.find(ip)
 	}
 	if ok {
@@ -363,10 +436,10 @@ func (p *parser) find(of *process, mode cpuMode, ip uint64) (m mapping, ok bool)
 	return *of.unknown, false
 }
 
-// findKernel returns the kernel's mapping at an address.
-func (p *parser) findKernel(ip uint64) (mapping, bool) {
-	if m, ok := p.modules.find(ip); ok || p.kernel == nil {
+// find returns the mapping at an address.
+func (k *kernel) find(ip uint64) (mapping, bool) {
+	if m, ok := k.modules.find(ip); ok || k.image == nil {
 		return m, ok
 	}
-	return *p.kernel, p.kernel.start <= ip && ip < p.kernel.end
+	return *k.image, k.image.start <= ip && ip < k.image.end
 }

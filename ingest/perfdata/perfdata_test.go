@@ -408,6 +408,83 @@ func TestOtherAuxDataAreCounted(t *testing.T) {
 	tables.Want(t, "stats", "name|value", "perf_aux_ignored|16", "perf_aux_truncated|1")
 }
 
+// TestDeferredCallers joins the frames in the kernel with the callers in user code that a later record has: of all samples of
+// the thread with its cookie, and of no other.
+func TestDeferredCallers(t *testing.T) {
+	const inKernel, inUser, deferred, cookie = ^uint64(127), ^uint64(511), ^uint64(639), 0x4444
+	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
+		r := &recording{order: o}
+		r.events = []event{{period: 1, sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+		r.mmap(kernel, 1<<32-1, 0x1000000, 0x10000, 0x1000000, 10, "[kernel.kallsyms]_text")
+		r.mmap(user, 7, 0x400000, 0x1000, 0, 20, "/bin/a")
+		sample := func(misc uint16, tid uint32, time int, ip uint64, chain ...uint64) {
+			r.add(9, misc, 1, ip, uint32(7), tid, time, uint32(0), uint32(0), 100, len(chain), r.w(anys(chain)...))
+		}
+		sample(kernel, 7, 100, 0x1000010, inKernel, 0x1000010, deferred, cookie)
+		sample(kernel, 8, 110, 0x1000010, inKernel, 0x1000010, deferred, cookie) // of another thread
+		sample(user, 7, 120, 0x400030, deferred, cookie)
+		sample(kernel, 9, 130, 0x1000010, inKernel, 0x1000010, deferred, cookie+1)
+		sample(user, 9, 140, 0x400030, deferred, cookie+1)
+		r.add(22, user, cookie, 3, inUser, uint64(0x400030), uint64(0x400041), r.id(7, 7, 200, 1, 1))
+		r.add(22, user, cookie+2, 2, inUser, uint64(0x400050), r.id(7, 9, 210, 1, 1))
+		tables := ingesttest.MustRead(t, "perf.data", r.file())
+		tables.Want(t, "stack_sample", "ts|callsite_id", "100|4", "110|0", "120|5", "130|0", "140|1")
+		tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id", "0|NULL|0", "0|NULL|1", "0|NULL|2", "1|2|3", "2|3|0", "1|2|1")
+		tables.Want(t, "stack_profile_frame", "mapping|rel_pc", "0|16", "1|48", "1|64", "1|47")
+		tables.Want(t, "stats", "name")
+	}
+}
+
+func anys(numbers []uint64) (all []any) {
+	for _, n := range numbers {
+		all = append(all, n)
+	}
+	return all
+}
+
+// TestGuests looks for the addresses of a virtual machine in its own kernel's mappings, never in the host's.
+func TestGuests(t *testing.T) {
+	const guestKernel, guestUser = 4, 5
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{period: 1, sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+	r.mmap(kernel, 1<<32-1, 0x1000000, 0x10000, 0x1000000, 10, "[kernel.kallsyms]_text")
+	r.mmap(user, 7, 0x400000, 0x1000, 0, 20, "/bin/qemu")
+	r.sample(guestKernel, 1, 7, 7, 100, 0, 0x1000010)
+	r.mmap(guestKernel, 0, 0x1000000, 0x10000, 0x1000000, 110, "[guest.kernel.kallsyms]_text")
+	r.sample(kernel, 1, 7, 7, 120, 0, 0x1000010)
+	r.sample(guestKernel, 1, 7, 7, 130, 0, 0x1000010)
+	r.mmap(guestKernel, 7, 0x1000000, 0x10000, 0x1000000, 140, "[guest.kernel.kallsyms.7]_text")
+	r.sample(guestKernel, 1, 7, 7, 150, 0, 0x1000010)
+	r.sample(guestUser, 1, 7, 7, 160, 0, 0x400010)
+	r.sample(user, 1, 7, 7, 170, 0, 0x400010)
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "stack_profile_mapping", "name", "[kernel.kallsyms]_text", "/bin/qemu", "",
+		"[guest.kernel.kallsyms]_text", "[guest.kernel.kallsyms.7]_text")
+	tables.Want(t, "stack_sample", "ts|cpu_mode|callsite_id", "100|guest_kernel|0", "120|kernel|1", "130|guest_kernel|2",
+		"150|guest_kernel|3", "160|guest_user|4", "170|user|5")
+	tables.Want(t, "stack_profile_frame", "mapping|rel_pc", "2|16777232", "0|16", "3|16", "4|16", "2|4194320", "1|16")
+}
+
+// TestFilteredSamples does not count what the user's own filter left out as lost.
+func TestFilteredSamples(t *testing.T) {
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{period: 1, sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+	r.sample(user, 1, 7, 7, 100, 0, 0x10)
+	r.add(13, 1<<15, 40, r.id(7, 7, 200, 1, 1))
+	r.add(13, 0, 2, r.id(7, 7, 200, 1, 1))
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "stats", "name|idx|value", "perf_cpu_lost_records|1|2", "perf_dummy_mapping_used|NULL|1")
+}
+
+// TestCoresOfSeveralKinds knows the unit of an event whose config says on which kind of core it counts.
+func TestCoresOfSeveralKinds(t *testing.T) {
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{config: 4 << 32, period: 1, sampleType: sampleType, ids: []uint64{1}},
+		{config: 8<<32 | 1, period: 1, sampleType: sampleType, ids: []uint64{2}}}
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "profiler_session", "timebase_unit", "cycles", "instructions")
+}
+
 func TestRecordedFiles(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/perf.data")
 	if err != nil {

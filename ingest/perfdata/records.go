@@ -21,6 +21,7 @@ const (
 	recordAux         = 11
 	recordItraceStart = 12
 	recordLostSamples = 13
+	recordDeferred    = 22
 )
 
 // perf's records.
@@ -48,6 +49,7 @@ var recordNames = map[uint32]string{
 	// The kernel's.
 	5: "throttle", 6: "unthrottle", 8: "read", 14: "switch", 15: "switch_cpu_wide", 16: "namespaces", 17: "ksymbol",
 	18: "bpf_event", 19: "cgroup", 20: "text_poke", 21: "aux_output_hw_id",
+	recordDeferred: "callchain_deferred",
 	// perf's.
 	recordTracingData: "tracing_data", 72: "auxtrace_error", 75: "stat_config", 76: "stat", 77: "stat_round", 84: "bpf_metadata",
 	// Simpleperf's.
@@ -61,6 +63,7 @@ const (
 	miscExec         = 1 << 13 // of comm: due to an exec; of fork: synthesized by perf
 	miscMmapBuildID  = 1 << 14 // of mmap2
 	miscBuildIDSized = 1 << 15 // of build ids
+	miscFiltered     = 1 << 15 // of lost samples: a filter of the user dropped them
 )
 
 const headerSize = 8

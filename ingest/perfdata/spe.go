@@ -233,7 +233,7 @@ func (s *speParser) frame(utid model.UTID, level int, address uint64) profile.Fr
 			}
 		}
 	case speKernel:
-		m, ok = p.findKernel(address)
+		m, ok = p.kernel.find(address)
 	}
 	if !ok {
 		if s.unknown == nil {

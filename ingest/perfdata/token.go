@@ -19,6 +19,7 @@ const (
 	commToken
 	execToken
 	forkToken
+	deferredToken
 )
 
 // tokenTie puts thread names after all other tokens of the same time, because the
@@ -209,16 +210,17 @@ func appendReads(b []byte, rec *record, layout uint64) ([]byte, uint32) {
 
 // appendCallchain appends a stack, and returns its number of frames and whether user code is among them.
 func appendCallchain(b []byte, rec *record) (_ []byte, frames int, users bool) {
-	n := rec.uint64()
+	n, last := rec.uint64(), uint64(0)
 	if n > uint64(len(rec.data))/8 {
 		rec.short = true
 		return b, 0, false
 	}
-	for range n {
+	for i := range n {
 		ip := rec.uint64()
-		if ip < firstContext {
+		if ip < firstContext && (i == 0 || last != contextDeferred) {
 			frames++
 		}
+		last = ip
 		users = users || contexts[ip] == modeUser && ip >= firstContext
 		b = binary.LittleEndian.AppendUint64(b, ip)
 	}
@@ -314,5 +316,23 @@ func appendFork(b []byte, rec *record) ([]byte, bool) {
 	b = append(b, byte(forkToken))
 	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
 	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	return b, !rec.short
+}
+
+// The layout of the token for the callers in user code of earlier samples: these fields, then their addresses.
+const (
+	deferredPID    = 1
+	deferredThread = 5
+	deferredCookie = 9
+	deferredFixed  = 17
+)
+
+// appendDeferred appends the token of the callers in user code. It returns false if the record is truncated.
+func appendDeferred(b []byte, rec *record, id sampleIDs) ([]byte, bool) {
+	b = append(b, byte(deferredToken))
+	b = binary.LittleEndian.AppendUint32(b, id.pid)
+	b = binary.LittleEndian.AppendUint32(b, id.tid)
+	b = binary.LittleEndian.AppendUint64(b, rec.uint64())
+	b, _, _ = appendCallchain(b, rec)
 	return b, !rec.short
 }

@@ -432,7 +432,17 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 		rec.uint64()
 		return t.done(rec, t.lost(rec, e))
 	case recordLostSamples:
+		if rec.misc&miscFiltered != 0 {
+			return nil
+		}
 		return t.done(rec, t.lost(rec, e))
+	case recordDeferred:
+		id := e.readSampleID(rec)
+		if id.tid == gone {
+			t.notRead(rec)
+			return nil
+		}
+		t.token, ok = appendDeferred(t.token[:0], rec, id)
 	case recordFork:
 		t.token, ok = appendFork(t.token[:0], rec)
 		if ok && (rec.misc&miscExec != 0 || bytes.Equal(t.token[forkPID:forkParent], t.token[forkParent:])) {

@@ -58,9 +58,10 @@ type parser struct {
 	frames    []frame
 	codes     *codes
 	space     space
-	registers []uint64              // of user code
-	users     []uint64              // its frames
-	deferred  map[uint32][]deferred // by tid
+	registers []uint64                  // of user code
+	users     []uint64                  // its frames
+	deferred  map[uint32][]deferred     // by tid
+	inherited map[uint32]model.StringID // names of threads that no row mentions yet, by tid
 }
 
 // deferred is a sample whose callers in user code a later record has.
@@ -110,7 +111,7 @@ type reached struct {
 
 func newParser(c *model.Context, r *recording, finder *binaries.Finder) *parser {
 	p := &parser{Context: c, recording: r, processes: map[uint32]*process{}, noName: c.Store.Strings.Intern(""),
-		codes: newCodes(finder, c.File), deferred: map[uint32][]deferred{}}
+		codes: newCodes(finder, c.File), deferred: map[uint32][]deferred{}, inherited: map[uint32]model.StringID{}}
 	p.space.codes = p.codes
 	for mode, name := range cpuModes {
 		if name != "" {
@@ -134,19 +135,35 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case mmapToken:
 		p.mmap(ts, token)
 	case commToken:
+		delete(p.inherited, pidOf(token, commThread))
 		utid := p.thread(token, commPID, commThread)
 		name := p.Store.Strings.InternBytes(token[commFixed:])
 		p.Machine.SetThreadAndProcessName(utid, name, model.ThreadNameSystem)
 	case execToken:
 		p.process(pidOf(token, execPID)).exec()
 	case forkToken:
-		parent, child := p.process(pidOf(token, forkParent)), p.process(pidOf(token, forkPID))
-		child.exec()
-		child.files = parent.files.copy()
+		p.fork(token)
 	case deferredToken:
 		p.complete(token)
 	}
 	return nil
+}
+
+// fork gives a new thread the name of its parent and, if it is a process, the mappings.
+func (p *parser) fork(token []byte) {
+	tid, parent := pidOf(token, forkThread), pidOf(token, forkParentThread)
+	name := p.inherited[parent]
+	if utid := p.Machine.LiveThread(int64(parent)); name == 0 && utid != model.None {
+		name, _ = p.Store.Thread.Name.Get(int64(utid))
+	}
+	if name != 0 {
+		p.inherited[tid] = name
+	}
+	if of, from := pidOf(token, forkPID), pidOf(token, forkParent); of != from {
+		child := p.process(of)
+		child.exec()
+		child.files = p.process(from).files.copy()
+	}
 }
 
 // gone is the kernel's -1: the id of a task that has ended, though its CPU still runs it.
@@ -156,7 +173,14 @@ func pidOf(token []byte, at int) uint32 { return binary.LittleEndian.Uint32(toke
 
 // thread returns the thread whose ids are at these offsets of a token.
 func (p *parser) thread(token []byte, pid, tid int) model.UTID {
-	return p.Machine.ThreadOf(int64(pidOf(token, tid)), int64(pidOf(token, pid)))
+	utid := p.Machine.ThreadOf(int64(pidOf(token, tid)), int64(pidOf(token, pid)))
+	if name, ok := p.inherited[pidOf(token, tid)]; ok {
+		delete(p.inherited, pidOf(token, tid))
+		if had, _ := p.Store.Thread.Name.Get(int64(utid)); had == 0 {
+			p.Machine.SetThreadAndProcessName(utid, name, model.ThreadNameSystem)
+		}
+	}
+	return utid
 }
 
 func (p *parser) mmap(ts int64, token []byte) {

@@ -442,6 +442,27 @@ func anys(numbers []uint64) (all []any) {
 	return all
 }
 
+// TestForks names threads and processes after their parents until they get names of their own.
+func TestForks(t *testing.T) {
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{period: 1, sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+	fork := func(pid, parent, tid, parentThread uint32, time int) {
+		r.add(7, 0, pid, parent, tid, parentThread, time, r.id(pid, tid, time, 0, 1))
+	}
+	r.comm(0, 7, 7, 100, "main")
+	fork(7, 7, 8, 7, 200)
+	fork(9, 7, 9, 8, 300) // by the thread 8, which no other record mentions yet
+	fork(7, 7, 10, 7, 400)
+	r.comm(0, 7, 10, 450, "own")
+	fork(11, 6, 11, 6, 500) // of an unknown parent
+	for tid, pid := range map[uint32]uint32{7: 7, 8: 7, 9: 9, 10: 7, 11: 11} {
+		r.sample(user, 1, pid, tid, 500+int(tid), 0, 0x10)
+	}
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "thread", "tid|name", "0|NULL", "7|main", "10|own", "8|main", "9|main", "11|NULL")
+	tables.Want(t, "process", "pid|name", "0|NULL", "7|main", "9|main", "11|NULL")
+}
+
 // TestGuests looks for the addresses of a virtual machine in its own kernel's mappings, never in the host's.
 func TestGuests(t *testing.T) {
 	const guestKernel, guestUser = 4, 5

@@ -304,18 +304,21 @@ func appendExec(b []byte, comm []byte) []byte {
 	return append(append(b, byte(execToken)), comm[commPID:commThread]...)
 }
 
-// The layout of a new process's token.
+// The layout of a new thread's token.
 const (
-	forkPID    = 1
-	forkParent = 5
+	forkPID          = 1
+	forkParent       = 5
+	forkThread       = 9
+	forkParentThread = 13
 )
 
-// appendFork appends the token of a new process. It returns false if the record is
+// appendFork appends the token of a new thread. It returns false if the record is
 // truncated.
 func appendFork(b []byte, rec *record) ([]byte, bool) {
 	b = append(b, byte(forkToken))
-	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
-	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	for range 4 {
+		b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	}
 	return b, !rec.short
 }
 

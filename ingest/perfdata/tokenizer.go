@@ -445,8 +445,8 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 		t.token, ok = appendDeferred(t.token[:0], rec, id)
 	case recordFork:
 		t.token, ok = appendFork(t.token[:0], rec)
-		if ok && (rec.misc&miscExec != 0 || bytes.Equal(t.token[forkPID:forkParent], t.token[forkParent:])) {
-			return nil // an existing process, or a thread
+		if ok && rec.misc&miscExec != 0 {
+			return nil // an existing thread
 		}
 	case recordExit:
 		return nil

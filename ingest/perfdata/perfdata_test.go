@@ -172,6 +172,20 @@ func (r *recording) file() []byte {
 	return append(b, contents...)
 }
 
+// late returns the recording as a file whose attributes and ids are at its end.
+func (r *recording) late() []byte {
+	b := r.file()
+	number := func(at int) int { return int(r.order.Uint64(b[at:])) }
+	attrs, size, data := number(24), number(32), number(40)
+	head := slices.Clone(b[attrs:data])
+	copy(b[attrs:data], bytes.Repeat([]byte{0xee}, data-attrs))
+	for at := 112; at < size; at += 112 + 16 {
+		r.order.PutUint64(head[at:], r.order.Uint64(head[at:])+uint64(len(b)-attrs))
+	}
+	r.order.PutUint64(b[24:], uint64(len(b)))
+	return append(b, head...)
+}
+
 // pipe returns the recording as a stream.
 func (r *recording) pipe() []byte {
 	var head []record
@@ -246,7 +260,7 @@ func TestRecordings(t *testing.T) {
 	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
 		r := example(o)
 		for kind, data := range map[string][]byte{
-			"file": r.file(), "pipe": r.pipe(), "compressed": r.compressed(81), "compressed2": r.compressed(83),
+			"file": r.file(), "late": r.late(), "pipe": r.pipe(), "compressed": r.compressed(81), "compressed2": r.compressed(83),
 		} {
 			t.Run(fmt.Sprint(o, " ", kind), func(t *testing.T) {
 				tables := ingesttest.MustRead(t, "perf.data", data)

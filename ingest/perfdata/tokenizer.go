@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -146,13 +147,19 @@ type section struct{ offset, size uint64 }
 
 func (w *words) section() section { return section{w.uint64(), w.uint64()} }
 
-// of returns the section's bytes, where file is the beginning of the file.
-func (s section) of(file []byte) ([]byte, bool) {
-	n := uint64(len(file))
-	if s.offset > n || s.size > n-s.offset {
+// piece is a part of a file that was read.
+type piece struct {
+	offset uint64
+	bytes  []byte
+}
+
+// of returns the bytes of a section in the piece.
+func (s section) of(p piece) ([]byte, bool) {
+	at, n := s.offset-p.offset, uint64(len(p.bytes))
+	if s.offset < p.offset || at > n || s.size > n-at {
 		return nil, false
 	}
-	return file[s.offset : s.offset+s.size], true
+	return p.bytes[at : at+s.size], true
 }
 
 // file reads a file: header, events, records, features.
@@ -176,12 +183,23 @@ func (t *tokenizer) file() error {
 	if data.offset < fileHeader || data.offset > maxDescription || data.size > math.MaxInt64-maxDescription {
 		return t.corrupt("invalid position of the records: byte %d, %d bytes", data.offset, data.size)
 	}
-	description, err := t.take(int64(data.offset) - fileHeader)
-	if err != nil {
-		return t.corrupt("truncated before its records")
-	}
-	if err := t.events(append(head, description...), attrs, attrSize); err != nil {
-		return err
+	if attrs.offset > data.offset {
+		file, err := t.spool(head)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := t.lateEvents(file, attrs, data, attrSize); err != nil {
+			return err
+		}
+	} else {
+		description, err := t.take(int64(data.offset) - fileHeader)
+		if err != nil {
+			return t.corrupt("truncated before its records")
+		}
+		if err := t.events(piece{bytes: append(head, description...)}, attrs, attrSize); err != nil {
+			return err
+		}
 	}
 	end := int64(data.offset + data.size)
 	if data.size == 0 && len(features) == 0 {
@@ -195,16 +213,39 @@ func (t *tokenizer) file() error {
 	return t.features(features)
 }
 
-// events reads the events of a file. head is everything before the records.
-func (t *tokenizer) events(head []byte, attrs section, size uint64) error {
-	data, ok := attrs.of(head)
+// spool gives random access to the file, whose head was read.
+func (t *tokenizer) spool(head []byte) (*spool.File, error) {
+	in := *t.in
+	in.Reader = io.MultiReader(bytes.NewReader(head), t.Reader)
+	return spool.Open(&in)
+}
+
+// lateEvents reads the events of a file that has them after its records, as perf inject writes what it read from a pipe, and
+// returns to the records.
+func (t *tokenizer) lateEvents(file *spool.File, attrs, data section, attrSize uint64) error {
+	end := int64(data.offset + data.size)
+	if end > file.Size {
+		return t.corrupt("truncated before its events")
+	}
+	tail := make([]byte, min(file.Size-end, maxDescription))
+	if _, err := file.ReadAt(tail, end); err != nil && err != io.EOF {
+		return err
+	}
+	records := io.NewSectionReader(file, int64(data.offset), file.Size-int64(data.offset))
+	t.source = source{Reader: bufio.NewReaderSize(records, bufferSize), offset: int64(data.offset), swapped: t.swapped}
+	return t.events(piece{uint64(end), tail}, attrs, attrSize)
+}
+
+// events reads the events of a file from a piece that has them and their ids.
+func (t *tokenizer) events(of piece, attrs section, size uint64) error {
+	data, ok := attrs.of(of)
 	if !ok || size < minAttr+attrTail || uint64(len(data))%size != 0 {
 		return format.Errorf(format.ErrCorrupt, 0, "malformed attributes: %d bytes of %d bytes each at byte %d", attrs.size, size, attrs.offset)
 	}
 	for attr := range slices.Chunk(data, int(size)) {
 		tail := words{data: attr[size-attrTail:], swapped: t.swapped}
 		s := tail.section()
-		ids, ok := s.of(head)
+		ids, ok := s.of(of)
 		if !ok || s.size%8 != 0 {
 			return format.Errorf(format.ErrCorrupt, 0, "malformed event ids: %d bytes at byte %d", s.size, s.offset)
 		}

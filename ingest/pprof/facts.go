@@ -9,6 +9,9 @@ import (
 // docURL is Profile.doc_url, which is newer than Perfetto's copy of profile.proto.
 const docURL = 15
 
+// lineColumn is Line.column, which is newer, too.
+const lineColumn = 3
+
 // factNames are the rows of metadata that say how a profile was recorded and how to show
 // it. The times are in nanoseconds, the first one since 1970.
 var factNames = map[uint32]string{

@@ -237,6 +237,23 @@ func TestAbsentTexts(t *testing.T) {
 	tables.Want(t, "stack_profile_mapping", "name|build_id", "[unknown]|"+strings.Repeat("A", 33))
 }
 
+// TestSystemNames names a function as the system does if it has no other name, and counts what has no column.
+func TestSystemNames(t *testing.T) {
+	tables := read(t,
+		msg(1, num(1, 1), num(2, 2)),
+		msg(2, msg(1, "\x03\x02\x01"), msg(2, "\x01")),
+		msg(4, num(1, 1), num(3, 0x10), msg(4, num(1, 1), num(2, 12), num(3, 7)), num(5, 1)),
+		msg(4, num(1, 2), num(3, 0x20), msg(4, num(1, 2), num(2, 31), num(3, 0))),
+		msg(4, num(1, 3), num(3, 0x30), msg(4, num(1, 3)), num(5, 0)),
+		msg(5, num(1, 1), num(3, 3)),
+		msg(5, num(1, 2), num(2, 4), num(3, 3)),
+		msg(5, num(1, 3), num(2, 4), num(3, 4)),
+		texts("", "samples", "count", "_Z4workv", "work()"))
+	tables.Want(t, "stack_profile_frame", "name|rel_pc", "_Z4workv|16", "work()|32", "work()|48")
+	tables.Want(t, "stats", "name|value|description", "unread_fact|1|column of a line is not read",
+		"unread_fact|1|folded location is not read", "unread_fact|1|system name of a function is not read")
+}
+
 func TestDamageIsCounted(t *testing.T) {
 	head := msg(1, num(1, 1), num(2, 2)) + msg(2, num(1, 1), num(2, 3)) + msg(4, num(1, 1))
 	tail := texts("", "cpu", "ns", "f")

@@ -44,8 +44,8 @@ type mapping struct {
 }
 
 type function struct {
-	name, file textIndex
-	startLine  int64
+	name, system, file textIndex
+	startLine          int64
 }
 
 type location struct {
@@ -88,6 +88,11 @@ func (p *contents) read(f *wire.Field, offset int64) bool {
 		p.context.File.Unread(model.StatUnreadFact, model.None, fmt.Sprintf("number %d field", f.Number)).AddAt(offset)
 	}
 	return true
+}
+
+// unread counts a fact that has no column.
+func (p *contents) unread(noun string) {
+	p.context.File.Unread(model.StatUnreadFact, model.None, noun).Add(model.LogEntry{})
 }
 
 // fault counts damage, and logs what it is and where.
@@ -182,6 +187,10 @@ func (p *contents) readLocation(message []byte) bool {
 			l.mapping = r.Uint64()
 		case pprofpb.Location_Address:
 			l.address = r.Uint64()
+		case pprofpb.Location_IsFolded:
+			if r.Uint64() != 0 {
+				p.unread("folded location")
+			}
 		case pprofpb.Location_Line:
 			var at line
 			inner := wire.Read(r.Bytes())
@@ -191,6 +200,10 @@ func (p *contents) readLocation(message []byte) bool {
 					at.function = inner.Uint64()
 				case pprofpb.Line_Line:
 					at.number = inner.Int64()
+				case lineColumn:
+					if inner.Int64() != 0 {
+						p.unread("column of a line")
+					}
 				}
 			}
 			ok = ok && !inner.Bad()
@@ -207,7 +220,7 @@ func (p *contents) readLocation(message []byte) bool {
 
 func (p *contents) readFunction(message []byte) bool {
 	var id uint64
-	f := function{name: absent, file: absent}
+	f := function{name: absent, system: absent, file: absent}
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
@@ -215,6 +228,8 @@ func (p *contents) readFunction(message []byte) bool {
 			id = r.Uint64()
 		case pprofpb.Function_Name:
 			f.name = textIndex(r.Int64())
+		case pprofpb.Function_SystemName:
+			f.system = textIndex(r.Int64())
 		case pprofpb.Function_Filename:
 			f.file = textIndex(r.Int64())
 		case pprofpb.Function_StartLine:
@@ -223,6 +238,13 @@ func (p *contents) readFunction(message []byte) bool {
 	}
 	if id == 0 {
 		return false
+	}
+	switch {
+	case f.system <= 0 || f.system == f.name:
+	case f.name <= 0:
+		f.name = f.system
+	default:
+		p.unread("system name of a function")
 	}
 	p.functions[id] = f
 	return !r.Bad()

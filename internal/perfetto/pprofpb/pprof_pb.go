@@ -57,6 +57,7 @@ const (
 	Location_MappingID = 2 // uint64 mapping_id
 	Location_Address   = 3 // uint64 address
 	Location_Line      = 4 // repeated Line line
+	Location_IsFolded  = 5 // bool is_folded
 )
 
 // Fields of Line.
@@ -67,8 +68,9 @@ const (
 
 // Fields of Function.
 const (
-	Function_ID        = 1 // uint64 id
-	Function_Name      = 2 // int64 name
-	Function_Filename  = 4 // int64 filename
-	Function_StartLine = 5 // int64 start_line
+	Function_ID         = 1 // uint64 id
+	Function_Name       = 2 // int64 name
+	Function_SystemName = 3 // int64 system_name
+	Function_Filename   = 4 // int64 filename
+	Function_StartLine  = 5 // int64 start_line
 )

@@ -428,12 +428,15 @@ func (p *parser) counter(ts int64, utid model.UTID) {
 	p.counterName = prefix
 }
 
-// idText returns the event's id if it is text.
+// idText returns the event's id as text, "" if there is none.
 func (p *parser) idText() string {
-	if p.event.idKind != idText {
-		return ""
+	switch e := &p.event; e.idKind {
+	case idText:
+		return p.Store.Strings.Get(model.StringID(e.id))
+	case idNumber:
+		return strconv.FormatInt(int64(e.id), 10)
 	}
-	return p.Store.Strings.Get(model.StringID(p.event.id))
+	return ""
 }
 
 // flowID returns an id as a number, or as a StringID if it is text that is no hexadecimal number of 64 bits.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/internal/pipeline"
 )
@@ -27,11 +29,13 @@ type block struct {
 	copies []byte   // texts with resolved escapes
 	space  []byte   // memory for the input
 	leads  [fields]memberLead
+	others []string // names of members that are not read
 }
 
 // memberLead is what came last after a member: the next member, and the text up to its value.
 type memberLead struct {
 	field int
+	other uint64 // the bit of its name, if it is not read
 	jsonlex.Lead
 }
 
@@ -40,9 +44,11 @@ type memberLead struct {
 type scanned struct {
 	event
 	ts              int64
-	local, global   id  // of id2
-	start, end      int // of the event in the buffer
-	texts, textsEnd int // its texts in the block
+	local, global   id     // of id2
+	idScope         uint64 // hash of the scope of the id
+	others          uint64 // members that are not read, by the bits of their names
+	start, end      int    // of the event in the buffer
+	texts, textsEnd int    // its texts in the block
 	faults          []fault
 	skip            bool // it is empty, or cannot be used
 	tolerated       jsonlex.Tolerated
@@ -232,7 +238,10 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 				return err
 			}
 			field = fieldOf(key)
-			lead.field = field
+			lead.field, lead.other = field, 0
+			if field == fieldOther {
+				lead.other = b.other(string(key))
+			}
 			lead.Set(l, from)
 		}
 		v, err := l.Value()
@@ -241,6 +250,8 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 		}
 		any = true
 		switch field {
+		case fieldOther:
+			e.others |= lead.other
 		case fieldPhase:
 			e.phase = 0
 			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
@@ -300,9 +311,16 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 			e.scope = scopeOf(v, e.scope)
 		case fieldBindPoint:
 			e.bindEnclosing = v.Kind == jsonlex.Text && string(v.Raw) == "e"
+		case fieldIDScope:
+			if v.Kind == jsonlex.Text {
+				e.idScope = xxh3.Hash(v.Raw)
+			}
 		case fieldArgs:
-			if v.Kind == jsonlex.Object {
+			switch {
+			case v.Kind == jsonlex.Object:
 				e.args = v.Raw
+			case v.Kind == jsonlex.Text && len(v.Raw) > 0, v.Kind == jsonlex.Array && len(v.Raw) > len("[]"):
+				e.others |= b.other("non-object args")
 			}
 		case fieldID2:
 			if v.Kind != jsonlex.Object {
@@ -331,6 +349,23 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 		e.faults = append(e.faults, fault{l.Pos, why})
 	}
 	return nil
+}
+
+// maxOthers is how many names of members that are not read are told apart.
+const maxOthers = 64
+
+// other returns the bit of a member that is not read, 0 for one that is only for display.
+func (b *block) other(name string) uint64 {
+	if name == "cname" {
+		return 0
+	}
+	i := slices.Index(b.others, name)
+	if i < 0 && len(b.others) == maxOthers {
+		i = maxOthers - 1
+	} else if i < 0 {
+		i, b.others = len(b.others), append(b.others, name)
+	}
+	return 1 << i
 }
 
 // text adds a text and returns its number.
@@ -403,6 +438,7 @@ const (
 	fieldTID
 	fieldID
 	fieldID2
+	fieldIDScope
 	fieldBindID
 	fieldBindPoint
 	fieldCategory
@@ -434,6 +470,8 @@ func fieldOf(key []byte) int {
 		return fieldID
 	case "id2":
 		return fieldID2
+	case "scope":
+		return fieldIDScope
 	case "bind_id":
 		return fieldBindID
 	case "bp":

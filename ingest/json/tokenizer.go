@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,6 +41,8 @@ type tokenizer struct {
 	aheadFrom int64            // offset from which on blocks are scanned ahead
 	border    []byte           // text between two events, nil if it is not known
 	guessed   bool             // a border was none
+
+	others map[string]*model.Unread // members of events that are not read
 
 	found   bool     // an event, or another trace's text, was found
 	members []string // names in the outer object, up to maxMembers
@@ -228,6 +231,7 @@ func (t *tokenizer) member() error {
 		return t.array()
 	case "systemTraceEvents":
 		if c != '"' {
+			t.unread(name, t.Offset())
 			return t.Skip()
 		}
 		t.Pos++
@@ -523,6 +527,9 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 	if s.skip {
 		return nil
 	}
+	for left := s.others; left != 0; left &= left - 1 {
+		t.other(b.others[bits.TrailingZeros64(left)]).AddAt(b.base + int64(s.start))
+	}
 	t.tolerate(s.tolerated, b.base+int64(s.start))
 	if s.notUTF8 {
 		t.in.File.PlaceAt(model.StatInvalidUTF8, b.base+int64(s.start))
@@ -537,8 +544,8 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 			*i.v = uint64(t.text(*i.v))
 		}
 	}
-	e.cookieOf(s.local, s.global)
-	if e.idKind == idNone && (e.phase == 's' || e.phase == 't' || e.phase == 'f') {
+	e.cookieOf(s.local, s.global, s.idScope)
+	if e.idKind == idNone && (e.phase == 's' || e.phase == 't' || e.phase == 'f' || e.phase == 'C') {
 		switch e.cookieKind {
 		case cookieGlobal:
 			e.id, e.idKind = s.global.v, s.global.kind
@@ -555,6 +562,19 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 		return t.profileEvent(e)
 	}
 	return t.push(s.ts, e, b.base+int64(s.end))
+}
+
+// other returns the count of a member of events that is not read.
+func (t *tokenizer) other(name string) *model.Unread {
+	u := t.others[name]
+	if u == nil {
+		if t.others == nil {
+			t.others = map[string]*model.Unread{}
+		}
+		u = t.in.File.Unread(model.StatUnreadFact, model.None, name+" event member")
+		t.others[name] = u
+	}
+	return u
 }
 
 // text returns the id of a text of the event, by its number from 1, or 0.
@@ -615,20 +635,21 @@ func (t *tokenizer) reason(why string, raw []byte) model.ArgSource {
 	})
 }
 
-// cookieOf sets the cookie that identifies an async event, from its id or id2.
-func (e *event) cookieOf(local, global id) {
+// cookieOf sets the cookie that identifies an async event, from its category, its id or id2, and the scope of that.
+func (e *event) cookieOf(local, global id, scope uint64) {
+	of := uint64(e.category) ^ scope
 	switch {
 	case e.idKind != idNone:
-		e.cookieKind, e.cookie = cookieID, cookie(e.category, e.id)
+		e.cookieKind, e.cookie = cookieID, cookie(of, e.id)
 	case global.kind != idNone:
-		e.cookieKind, e.cookie = cookieGlobal, cookie(e.category, global.v)
+		e.cookieKind, e.cookie = cookieGlobal, cookie(of, global.v)
 	case local.kind != idNone:
-		e.cookieKind, e.cookie = cookieLocal, cookie(e.category, local.v)
+		e.cookieKind, e.cookie = cookieLocal, cookie(of, local.v)
 	}
 }
 
-func cookie(category int32, id uint64) uint64 {
-	h := (uint64(category) + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
+func cookie(of, id uint64) uint64 {
+	h := (of + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>31 ^ id) * 0x94d049bb133111eb
 	return h ^ h>>29
 }

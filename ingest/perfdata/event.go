@@ -100,6 +100,7 @@ type offsets struct {
 type counter struct {
 	track model.TrackID
 	value float64
+	last  map[uint64]uint64 // what was read last, by event id: each CPU or thread counts on its own
 }
 
 // readEvent reads a perf_event_attr of any size.
@@ -274,7 +275,7 @@ func (e *event) counter(c *model.Context, cpu int64) *counter {
 	options := &model.TrackOptions{Name: name, Args: model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strings.Intern("is_timebase"), model.BoolArg(e.period < notSampling))
 	})}
-	added := &counter{}
+	added := &counter{last: map[uint64]uint64{}}
 	if cpu == model.None {
 		added.track = c.Tracks.Intern(globalCounters, options, model.IntDim(e.session), model.StringDim(name))
 	} else {

@@ -374,16 +374,17 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 		return true
 	}
 	for ; len(reads) > 0; reads = reads[sampleReadLen:] {
-		of := e
-		if id := binary.LittleEndian.Uint64(reads); id != 0 {
+		of, id := e, binary.LittleEndian.Uint64(reads)
+		if id != 0 {
 			index, ok := p.recording.byID[id]
 			if !ok {
 				return false
 			}
 			of = p.recording.events[index]
 		}
-		c := of.counter(p.Context, cpu)
-		c.value = float64(binary.LittleEndian.Uint64(reads[8:]))
+		c, value := of.counter(p.Context, cpu), binary.LittleEndian.Uint64(reads[8:])
+		c.value += float64(value) - float64(c.last[id])
+		c.last[id] = value
 		p.counters = append(p.counters, p.Counters.Push(ts, c.value, c.track))
 	}
 	return true

@@ -321,19 +321,21 @@ func TestCountersThatAreReadTogether(t *testing.T) {
 	const ip, tid, time, read, identifier = 1, 2, 4, 16, 1 << 16
 	for id := range uint64(2) {
 		r.events = append(r.events, event{sampleType: ip | tid | time | read | identifier, readFormat: 1<<0 | 1<<2 | 1<<3,
-			period: 1<<62 - 1 + id, ids: []uint64{id + 1}})
+			period: 1<<62 - 1 + id, ids: []uint64{id + 1, id + 3}})
 	}
 	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 100, 2 /* counters */, 5, 11, 1, 22, 2)
+	r.add(9, user, 3, 0x10, uint32(7), uint32(7), 150, 2, 5, 4, 3, 5, 4) // on another CPU, which began later
+	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 160, 2, 5, 21, 1, 20, 2)
 	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 200, 1, 5, 33, 9) // of an unknown event
 	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 300, 1<<60, 5)    // a huge count of frames
 	tables := ingesttest.MustRead(t, "perf.data", r.file())
-	tables.Want(t, "counter", "ts|value|track_id", "100|11|0", "100|22|1")
+	tables.Want(t, "counter", "ts|value|track_id", "100|11|0", "100|22|1", "150|15|0", "150|27|1", "160|25|0", "160|25|1")
 	tables.Want(t, "track", "classification", "perf_global_counter", "perf_global_counter")
-	tables.Want(t, "profiler_counter_set", "counter_set_id|counter_id", "0|0", "0|1")
-	tables.Want(t, "stack_sample", "ts|callsite_id", "100|0")
+	tables.Want(t, "profiler_counter_set", "counter_set_id|counter_id", "0|0", "0|1", "2|2", "2|3", "4|4", "4|5")
+	tables.Want(t, "stack_sample", "ts|callsite_id", "100|0", "150|0", "160|0")
 	tables.Want(t, "args", "flat_key|int_value", "reason|NULL",
 		"perf_session_id|0", "name|NULL", "is_timebase|1", "perf_session_id|1", "name|NULL", "is_timebase|0")
-	tables.Want(t, "stats", "name|idx|value", "perf_record_skipped|9|2", "perf_dummy_mapping_used|NULL|2")
+	tables.Want(t, "stats", "name|idx|value", "perf_record_skipped|9|2", "perf_dummy_mapping_used|NULL|4")
 }
 
 func TestClocks(t *testing.T) {

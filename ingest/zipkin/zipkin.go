@@ -53,6 +53,7 @@ type reader struct {
 	services   map[string]int // numbers of the resources
 	service    string         // of the current span
 	start, dur uint64         // of the current span, ns
+	ended      bool           // its duration is known
 }
 
 func read(in *format.Input) error {
@@ -81,14 +82,16 @@ func (r *reader) list() error {
 // span reads a span.
 func (r *reader) span() error {
 	at := r.Offset()
-	r.service, r.start, r.dur = "", 0, 0
+	r.service, r.start, r.dur, r.ended = "", 0, 0, false
 	m, err := r.Object(r.spanField)
 	if err != nil || m == nil {
 		return err
 	}
 	if r.start != 0 {
 		r.Fixed64(spans.SpanStart, r.start)
-		r.Fixed64(spans.SpanEnd, r.start+r.dur)
+		if r.ended {
+			r.Fixed64(spans.SpanEnd, r.start+r.dur)
+		}
 	}
 	service, ok := r.services[r.service]
 	if !ok {
@@ -127,7 +130,7 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 			r.start = 0
 		}
 	case "duration":
-		r.dur = r.Micros(v)
+		r.dur, r.ended = r.Micros(v), true
 	case "shared":
 		if v.Int == 1 {
 			r.Varint(spans.SpanShared, 1)

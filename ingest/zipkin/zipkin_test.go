@@ -100,6 +100,15 @@ func TestNegativeDuration(t *testing.T) {
 	}
 }
 
+// A span without a duration has no end, and an annotation without a time is lost.
+func TestMissingTimes(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace.json", []byte(`[
+		{"traceId":"000000000000000a","id":"1","name":"sent","kind":"PRODUCER","timestamp":1000,"localEndpoint":{"serviceName":"web"}},
+		{"traceId":"000000000000000a","id":"2","name":"got","timestamp":2000,"duration":0,"annotations":[{"value":"late"},{"timestamp":2001,"value":"wr"}]}]`))
+	tables.Want(t, "slice", "ts|dur|name", "1000000|-1|sent", "2000000|0|got", "2001000|0|wr")
+	tables.Want(t, "stats", "name|value", "span_parse_errors|1")
+}
+
 func TestTimesBelowMicroseconds(t *testing.T) {
 	text := `[{"traceId":"000000000000000a","id":"1","name":"a","timestamp":1700000000123456.789,"duration":0.5},{"traceId":"000000000000000a","id":"2","name":"b","timestamp":1.7e15,"duration":2}]`
 	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "slice", "ts|dur|name", "1700000000000000000|2000|b", "1700000000123456789|500|a")

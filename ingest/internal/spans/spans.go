@@ -264,7 +264,7 @@ func (r *Reader) events(resource int, traceID, id, message []byte, offset int64)
 			continue
 		}
 		time, _ := wire.Find(m.Bytes(), EventTime)
-		if time.Uint64() > maxTime {
+		if time.Uint64() == 0 || time.Uint64() > maxTime { // a time of 0 is missing
 			r.Damaged(offset)
 			continue
 		}

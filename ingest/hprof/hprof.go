@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -39,6 +40,8 @@ const (
 	recordDump        = 0x0c
 	recordDumpSegment = 0x1c
 )
+
+const nsPerMS = 1_000_000
 
 // recordEnd marks the end of the segments of a heap dump.
 const recordEnd = 0x2c
@@ -265,10 +268,15 @@ func (r *reader) header() error {
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, r.offset, "cut off before its records")
 	}
-	// v58 takes this time, milliseconds since 1970, for nanoseconds.
-	r.idSize, r.ts = int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint64(b[4:]))
+	r.idSize = int(binary.BigEndian.Uint32(b))
 	if r.idSize != 4 && r.idSize != 8 {
 		return format.Errorf(format.ErrUnsupported, r.offset, "ids of %d bytes; 4 and 8 can be read", binary.BigEndian.Uint32(b))
+	}
+	r.in.UseClock(model.ClockRealtime)
+	ns := int64(min(binary.BigEndian.Uint64(b[4:]), math.MaxInt64/nsPerMS) * nsPerMS)
+	var ok bool
+	if r.ts, ok = r.in.TraceTime(ns, r.offset); !ok { // which is counted
+		r.ts = ns
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func (p *pages) push(time uint64, data []byte, offset int64) error {
 	}
 	if p.tsc != nil {
 		high, low := bits.Mul64(time, uint64(p.tsc.mult))
-		time = high<<(64-p.tsc.shift) | low>>p.tsc.shift + p.tsc.offset
+		time = high<<(64-p.tsc.shift) | low>>p.tsc.shift
 	}
 	ts, fault := p.in.Clocks.ToTrace(p.clock, int64(time)+p.offset)
 	if fault != nil {

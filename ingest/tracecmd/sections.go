@@ -43,7 +43,7 @@ const (
 
 // unreadOptions are known options that make no rows.
 var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: "process memory map",
-	optionTimeShift: "guest time shift", optionGuest: "guest"}
+	optionTimeShift: "guest time shift", optionGuest: "guest", 23: "type information (BTF)", 24: "last boot", 25: "modules"}
 
 // version6 reads the rest of a version 6 file, whose parts come in a fixed order.
 func (r *reader) version6(c *cursor) error {
@@ -299,7 +299,7 @@ func (r *reader) option(id uint16, data []byte, at int64) {
 		r.cpuStat(text)
 	case optionTSC2NSec:
 		c := r.cursorOf(data)
-		tsc := &tscClock{c.uint32(), c.uint32(), c.uint64()}
+		tsc := &tscClock{c.uint32(), c.uint32()}
 		if c.err == nil && tsc.shift < 64 {
 			r.tsc = tsc
 		}

@@ -335,6 +335,16 @@ func TestZeroSize(t *testing.T) {
 	tables.Want(t, "stats", "name|value", want.Rows("stats", "name", "value")...)
 }
 
+// TestTimestampCounter converts readings of the timestamp counter to ns as trace-cmd does, which leaves the offset out.
+func TestTimestampCounter(t *testing.T) {
+	l := layouts[0]
+	uname, clock := l.option(5, []byte("Linux host 6.1.0 x86_64\x00")), "local [mono] boot"
+	data := bytes.Replace(l.file(), uname, l.option(14, l.w(1<<20, 21, uint64(1e12), uint64(0))), 1)
+	data = bytes.Replace(data, []byte(clock), []byte(pad("mono [x86-tsc]", len(clock))), 1)
+	tables := ingesttest.MustRead(t, "trace.dat", data)
+	tables.Want(t, "sched_slice", "ts|dur", "1000505|134217223", "135217728|-1")
+}
+
 // TestSwitchWithoutPID reads switches whose description lacks a pid: they name no thread, not the idle one.
 func TestSwitchWithoutPID(t *testing.T) {
 	data := bytes.ReplaceAll(layouts[0].file(), []byte("pid_t next_pid;"), []byte("pid_t next_xxx;"))

@@ -26,8 +26,9 @@ var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 	featureFolder: (*tokenizer).folder,
 	17:            func(*tokenizer, *words) bool { return true }, // groups of events
 	27:            func(*tokenizer, *words) bool { return true }, // how records are compressed
-	129:           (*tokenizer).metaInfo,                         // simpleperf's
-	132:           (*tokenizer).symbolFiles,                      // simpleperf's
+	29:            (*tokenizer).clockData,
+	129:           (*tokenizer).metaInfo,    // simpleperf's
+	132:           (*tokenizer).symbolFiles, // simpleperf's
 }
 
 // featureNames are the names of unsupported features.
@@ -35,7 +36,7 @@ var featureNames = map[uint64]string{
 	1: "tracing_data", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
 	13: "cpu_topology", 14: "numa_topology", 15: "branch_stack", 16: "pmu_mappings", 18: "auxtrace", 19: "stat", 20: "cache",
 	21: "sample_time", 22: "mem_topology", 23: "clockid", 25: "bpf_prog_info", 26: "bpf_btf",
-	28: "cpu_pmu_caps", 29: "clock_data", 30: "hybrid_topology", 31: "pmu_caps",
+	28: "cpu_pmu_caps", 30: "hybrid_topology", 31: "pmu_caps",
 	// Simpleperf's.
 	128: "file", 130: "debug_unwind", 131: "debug_unwind_file", 133: "etm_branch_list", 134: "init_map",
 }
@@ -181,6 +182,22 @@ func (t *tokenizer) folder(w *words) bool {
 			Say("other file of the recording is not here: convert the folder that perf record made", "").AddAt(t.offset)
 	}
 	return w.uint64() == 1
+}
+
+// clockData reads how the clock of perf record --clockid relates to the wall clock.
+func (t *tokenizer) clockData(w *words) bool {
+	const supported = 1
+	version := w.uint32()
+	id, known := clocks[w.uint32()]
+	wall, value := w.uint64(), w.uint64()
+	if w.short || version != supported || !known {
+		return false
+	}
+	if id != model.ClockRealtime {
+		t.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: id}, Value: int64(value), Unit: 1},
+			{Clock: model.Clock{ID: model.ClockRealtime}, Value: int64(wall), Unit: 1}})
+	}
+	return true
 }
 
 // cmdline reads perf's command line.

@@ -343,8 +343,18 @@ func TestClocks(t *testing.T) {
 		r := &recording{order: binary.LittleEndian}
 		r.events = []event{{sampleType: sampleType, period: 1, flags: []int{useClockID}, clock: clock}}
 		r.sample(user, 0, 7, 7, 5000, 0, 0x10)
+		const wall = 1_700_000_000_000_000_000
+		r.features = map[int][]byte{29: r.w(uint32(1), clock, wall, 4000)}
 		tables := ingesttest.MustRead(t, "perf.data", r.file())
 		tables.Want(t, "stack_sample", "ts", "5000")
+		if stats := tables.Rows("stats", "name"); slices.Contains(stats, "perf_features_skipped") {
+			t.Error(stats)
+		}
+		if clock == 0 {
+			tables.Want(t, "clock_snapshot", "ts")
+		} else {
+			tables.Want(t, "clock_snapshot", "ts|clock_id|clock_value", "4000|"+want+"|4000", fmt.Sprint("4000|1|", wall))
+		}
 		if got := tables.Rows("metadata", "name", "int_value"); !slices.Contains(got, "trace_time_clock_id|"+want) {
 			t.Errorf("clock %d: %v", clock, got)
 		}

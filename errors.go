@@ -3,6 +3,7 @@ package tpconvert
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/export"
@@ -78,6 +79,29 @@ func (e *InterruptedError) Error() string {
 }
 
 func (e *InterruptedError) Unwrap() error { return e.err }
+
+// Failure returns the text of an error for a dataset. With Options.Redact, it says where the fault is and of which kind, but not more:
+// messages quote traces.
+func (o *Options) Failure(err error) string {
+	var bad *InputError
+	var file *fs.PathError
+	switch {
+	case o.Redact == nil:
+		return err.Error()
+	case errors.As(err, &bad):
+		place := *bad
+		place.File, place.Err = o.Redact.Path(bad.File), errors.New("cannot be read")
+		for _, kind := range []error{ErrEmpty, ErrUnknown, ErrCorrupt, ErrUnsupported, ErrNoEvents, ErrManifest} {
+			if errors.Is(bad, kind) {
+				place.Err = kind
+			}
+		}
+		return place.Error()
+	case errors.As(err, &file):
+		return file.Op + ": " + file.Err.Error()
+	}
+	return o.Redact.Path(err.Error())
+}
 
 // kindError is an error in its own words that errors.Is takes for another.
 type kindError struct {

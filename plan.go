@@ -41,6 +41,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Tr
 	sources := make([]export.Source, len(paths))
 	for i, path := range paths {
 		if s, ok := SourceOf(path); ok {
+			s.Path = r.options.Redact.Path(s.Path)
 			sources[i] = s
 			sizes[s.Bytes]++
 		}

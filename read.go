@@ -92,7 +92,7 @@ func readFile(ctx context.Context, path string, sink table.Sink, o Options, now 
 	switch {
 	case err == nil:
 		if s, ok := SourceOf(path); ok {
-			facts.Input.Path, facts.Input.Modified = s.Path, s.Modified
+			facts.Input.Path, facts.Input.Modified = o.Redact.Path(s.Path), s.Modified
 		}
 	case !errors.As(err, &bad):
 	case bad.File == name:
@@ -114,7 +114,7 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 	memory := cmp.Or(o.Memory, DefaultMemory)
 	input := tracefile.ReadAhead(ctx, r, &now.taken)
 	seen := &observer{ctx: ctx, to: sink, rows: &now.rows}
-	store := model.NewStore(model.Options{Sink: seen, ChunkRows: o.RowGroupRows, Memory: memory / 2})
+	store := model.NewStore(model.Options{Sink: o.Redact.Sink(seen), Terse: o.Redact != nil, ChunkRows: o.RowGroupRows, Memory: memory / 2})
 	defer store.Close()
 	err := ingest.Read(store, name, input, ingest.Options{
 		Memory:   memory,

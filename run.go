@@ -133,10 +133,18 @@ func (r *run) openTarget(many bool) (func(), error) {
 func (r *run) failedCopy(path string, first *job) error {
 	err := fmt.Errorf("%s has the same content as %s: %w", path, first.path, first.Err)
 	r.options.log().Error(err.Error())
-	if err := r.dataset.Failed(tracefile.Absolute(path), err); err != nil {
+	r.note(path, err)
+	return err
+}
+
+// note notes in the dataset that a file cannot be converted or, without an error, that it can.
+func (r *run) note(path string, err error) {
+	if err != nil {
+		err = errors.New(r.options.Failure(err))
+	}
+	if err := r.dataset.Failed(r.options.Redact.Path(tracefile.Absolute(path)), err); err != nil {
 		r.options.log().Warn(err.Error())
 	}
-	return err
 }
 
 // losses returns an error if a trace is incomplete, or if data was lost and Options.Strict is set.
@@ -222,9 +230,7 @@ func (r *run) attempt(ctx context.Context, j *job) error {
 		if err != nil {
 			r.options.log().Error(j.Error)
 		}
-		if err := r.dataset.Failed(tracefile.Absolute(j.path), err); err != nil {
-			r.options.log().Warn(err.Error())
-		}
+		r.note(j.path, err)
 	}
 	j.Seconds = time.Since(begun).Seconds()
 	r.mu.Lock()

@@ -19,6 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model/redact"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
 
@@ -34,6 +35,20 @@ type Range = export.Range
 // Time is a moment of a trace.
 type Time = export.Time
 
+// Redaction says which texts of traces are replaced, and by what. docs/fleet/access.md says what is covered.
+type Redaction = redact.Rules
+
+// NewRedaction returns a redaction by keyed hashes, with a secret key of at least 16 bytes. What the regular expressions in patterns match
+// is replaced in all texts. Columns are TABLE.COLUMN for whole texts, or args:KEY for values of args; * and ? in them stand for any
+// characters.
+func NewRedaction(key []byte, patterns, columns []string) (*Redaction, error) {
+	r, err := redact.New(key, patterns, columns)
+	if err != nil {
+		return nil, optionError("redaction: %w", err)
+	}
+	return r, nil
+}
+
 // DefaultMemory is the default of Options.Memory, in bytes.
 const DefaultMemory = 128 << 20
 
@@ -46,6 +61,7 @@ type Options struct {
 	CropTrackEvents     bool           // leave out track events before the trace's range of interest
 	Symbols             []string       // folders with binaries that traces refer to, for unwinding stacks and naming functions; the folder of a trace and perf's cache of binaries are searched, too
 	AnalyzeProtoContent bool           // add up the sizes of fields in Perfetto traces, in the table experimental_proto_content
+	Redact              *Redaction     // what tables, manifests and errors in the dataset must not show; nil means nothing
 	Version             string         // of the converter, for the dataset; "" means this module's
 	Stdin               io.Reader      // the input StandardInput
 	Log                 *slog.Logger   // what happens, with the attribute "trace" for the path of a trace; nil means nowhere

@@ -164,7 +164,9 @@ func (f *File) log(stat Stat, e LogEntry) {
 	if e.HasOffset {
 		t.ByteOffset.Set(row, e.Offset)
 	}
-	f.store.args.AssignOf(&t.ArgSetID, row, e.Args, &f.scratch)
+	if !f.store.terse {
+		f.store.args.AssignOf(&t.ArgSetID, row, e.Args, &f.scratch)
+	}
 }
 
 // LogAt is Log for an offset in the input, in bytes.

@@ -252,7 +252,11 @@ func (s *Store) writeStats() {
 		t.Effect.Set(row, s.Strings.Intern(info.Effect.String()))
 		t.Source.Set(row, s.Strings.Intern(info.Source.String()))
 		t.Value.Set(row, s.stats[key])
-		t.Description.Set(row, s.Strings.Intern(cmp.Or(s.statTexts[key], info.Description)))
+		description := info.Description
+		if !s.terse {
+			description = cmp.Or(s.statTexts[key], description)
+		}
+		t.Description.Set(row, s.Strings.Intern(description))
 		if info.Indexed {
 			t.Idx.Set(row, key.index)
 		}

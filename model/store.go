@@ -40,6 +40,7 @@ type Options struct {
 	Sink      table.Sink // receives sealed chunks; nil drops them
 	Parking   table.Parking
 	Memory    int64 // for heap dumps, in bytes; what is beyond it goes to a temporary file. 0 means spill.DefaultMemory
+	Terse     bool  // import_log and stats say nothing in words of the traces
 	// Unset is called for each column that is not set in a row although it may not be NULL. Tests set it.
 	Unset func(table, column string)
 }
@@ -65,6 +66,7 @@ type Store struct {
 	stats     statCounts
 	// statTexts describe what is counted at an index.
 	statTexts map[statKey]string
+	terse     bool
 	bounds    *table.Bounds
 	clocks    clocks
 	words     words
@@ -79,6 +81,7 @@ func NewStore(o Options) *Store {
 		Space:     spill.NewSpace(o.Memory, o.Parking.Dir),
 		stats:     statCounts{},
 		statTexts: map[statKey]string{},
+		terse:     o.Terse,
 	}
 	s.bounds = table.NewBounds(o.Sink)
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, s.bounds, o.Parking)

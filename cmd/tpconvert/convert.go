@@ -35,6 +35,7 @@ type convertOptions struct {
 	registerOptions
 	mergeOptions
 	inputs.Reading
+	redaction inputs.Redaction
 }
 
 func newConvertCommand(ui *console.UI) *cobra.Command {
@@ -75,6 +76,7 @@ func newConvertCommand(ui *console.UI) *cobra.Command {
 	o.registerOptions.register(flags)
 	o.mergeOptions.register(flags)
 	o.Reading.Register(flags)
+	o.redaction.Register(flags)
 	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost or damaged; the dataset is still written")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))
@@ -110,6 +112,9 @@ func (o *convertOptions) library() (api.Options, error) {
 		return l, console.Usage(errors.New("--row-group-rows must be at least 1"))
 	}
 	var err error
+	if l.Redact, err = o.redaction.Library(); err != nil {
+		return l, console.Usage(err)
+	}
 	l.Merge, err = o.mergeOptions.library()
 	return l, err
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/datasettest"
 )
 
 // strace returns the command under strace, or skips the test.
@@ -95,7 +97,7 @@ func TestExpireKilled(t *testing.T) {
 			f.run(t, "", "gc")
 		}
 		f.run(t, "", "expire", "--older-than", "0s", "--keep", "1")
-		for _, file := range holding(t, f.tables) {
+		for _, file := range datasettest.Find(t, f.tables, secret) {
 			t.Errorf("killed at deletion %d: the secret is still in %s", at, file)
 		}
 		if lists, _ := filepath.Glob(filepath.Join(f.tables, "*", "expired", "*")); len(lists) > 0 {
@@ -127,7 +129,7 @@ func testPurge(t *testing.T, f *fleet) {
 	if out := f.run(t, "", "forget", "--purge", id); !strings.Contains(out, `"purged":`) {
 		t.Error(out)
 	}
-	for _, file := range holding(t, f.tables) {
+	for _, file := range datasettest.Find(t, f.tables, secret) {
 		t.Errorf("the secret is still in %s", file)
 	}
 	if a := account(t, f.run(t, waiting, "commit")); a.OK != 1 {

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/apache/iceberg-go"
-
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/internal/datasettest"
 )
 
 // secret is in a trace that is to be forgotten, and nowhere else. It is the least name, so that the bounds of files have it.
@@ -160,65 +157,17 @@ func TestForgottenBytes(t *testing.T) {
 func testForgottenBytes(t *testing.T, f *fleet) {
 	good, _ := traces(t)
 	f.run(t, "", "run", "-j1", f.upload(t, append(good[:4], secretTrace(t))...))
-	if found := holding(t, f.tables); len(found) < 3 {
+	if found := datasettest.Find(t, f.tables, secret); len(found) < 3 {
 		t.Fatalf("the secret is in %q", found)
 	}
 	f.run(t, "", "forget", idOf(t, f, "private.json"))
-	if found := holding(t, f.tables); len(found) < 3 {
+	if found := datasettest.Find(t, f.tables, secret); len(found) < 3 {
 		t.Errorf("older states are gone already: %q", found)
 	}
 	f.run(t, "", "expire", "--older-than", "0s", "--keep", "1")
 	f.run(t, "", "gc", "--older-than", "0s")
-	for _, file := range holding(t, f.tables) {
+	for _, file := range datasettest.Find(t, f.tables, secret) {
 		t.Errorf("the secret is still in %s", file)
 	}
 	equalTables(t, database(t), converted(t, good[:4]...), f.source(t, f.lake(t.Context(), t)))
-}
-
-// holding returns the files below a folder in which the secret is, also if they are compressed.
-func holding(t *testing.T, dir string) (found []string) {
-	t.Helper()
-	db, files := database(t), os.DirFS(dir)
-	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		switch base := filepath.Base(name); {
-		case strings.HasSuffix(base, ".parquet"):
-			if number(t, db, "SELECT count(*) FROM read_parquet(?) AS r WHERE r::VARCHAR LIKE '%"+secret+"%'", filepath.Join(dir, name)) > 0 {
-				text = append(text, secret...)
-			}
-		case strings.HasSuffix(base, ".avro") && !strings.HasPrefix(base, "snap-"):
-			text = append(text, bounds(t, text)...)
-		}
-		if bytes.Contains(text, []byte(secret)) {
-			found = append(found, name)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
-// bounds returns the bounds in a manifest, also those of files that it removes.
-func bounds(t *testing.T, text []byte) (all []byte) {
-	t.Helper()
-	entries, err := iceberg.ReadManifest(iceberg.NewManifestFile(2, "", int64(len(text)), 0, 1).Build(), bytes.NewReader(text), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		for _, m := range []map[int][]byte{e.DataFile().LowerBoundValues(), e.DataFile().UpperBoundValues()} {
-			for _, b := range m {
-				all = append(append(all, b...), '\n')
-			}
-		}
-	}
-	return all
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/plan"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
@@ -28,6 +30,7 @@ type planOptions struct {
 	jobs      int                     // that a small plan is divided among, 0 for none
 	accept    func(store.Object) bool // nil accepts all; otherwise it is no error if there are none
 	labels    labelOptions
+	redact    *tpconvert.Redaction // as the ledger has URLs
 }
 
 // labelOptions are the flags that say where the labels of traces are.
@@ -98,8 +101,9 @@ list of URLs, one per line; @- is the standard input.`
 
 func newPlanCommand() *cobra.Command {
 	var (
-		o lakeOptions
-		p planOptions
+		o      lakeOptions
+		p      planOptions
+		redact redactOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "plan URL...",
@@ -110,6 +114,9 @@ func newPlanCommand() *cobra.Command {
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, stores, urls, err := o.openTraces(cmd, args)
+			if err == nil {
+				p.redact, err = redact.read()
+			}
 			if err != nil {
 				return err
 			}
@@ -123,6 +130,7 @@ func newPlanCommand() *cobra.Command {
 	}
 	o.register(cmd.Flags())
 	p.register(cmd.Flags())
+	redact.register(cmd.Flags())
 	return cmd
 }
 
@@ -148,7 +156,7 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 		return nil, 0, err
 	}
 	o.Bytes = o.mebibytes << 20
-	left, known, err := o.remaining(ctx, l, stores, urls)
+	left, known, real, err := o.remaining(ctx, l, stores, urls)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -165,6 +173,10 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 	}
 	tasks = plan.Tasks(left, layout, stores.Options(), o.Options)
 	for i := range tasks {
+		for j := range tasks[i].Traces {
+			t := &tasks[i].Traces[j]
+			t.URL = cmp.Or(real[t.URL], t.URL)
+		}
 		tasks[i].LabelSources = o.labels.LabelSources
 		tasks[i].Label(o.labels.of)
 		tasks[i].Contents = map[string]int64{}
@@ -180,25 +192,30 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 // leastTask is the size of a task, in bytes, that is not divided to use more cores.
 const leastTask = 1 << 20
 
-// remaining lists the traces at URLs that are not in the ledger.
-func (o *planOptions) remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string) ([]task.Trace, int, error) {
+// remaining lists the traces at URLs that are not in the ledger. Their URLs are as in the ledger; real has the others by those.
+func (o *planOptions) remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string) (left []task.Trace, known int, real map[string]string, err error) {
 	var traces []task.Trace
+	real = map[string]string{}
 	for _, url := range urls {
 		err := stores.List(ctx, url, func(found store.Object) {
 			if !o.labels.isSidecar(found.URL) && (o.accept == nil || o.accept(found)) {
-				traces = append(traces, task.Trace{URL: found.URL, Bytes: found.Bytes, ETag: found.ETag})
+				url := o.redact.Path(found.URL)
+				if url != found.URL {
+					real[url] = found.URL
+				}
+				traces = append(traces, task.Trace{URL: url, Bytes: found.Bytes, ETag: found.ETag})
 			}
 		})
 		if err != nil && !(o.accept != nil && errors.Is(err, store.ErrNone)) {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 	}
 	ledger, err := l.Ledger(ctx, traces)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
-	left, known := plan.Left(traces, ledger, o.Options)
-	return left, known, nil
+	left, known = plan.Left(traces, ledger, o.Options)
+	return left, known, real, nil
 }
 
 // expandLists replaces @FILE by the lines of the file.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
@@ -55,7 +56,7 @@ again one by one; a trace whose own process is killed, too, has failed. If the f
 			if err := s.add(cmd.Context(), l); err != nil {
 				return err
 			}
-			p.jobs = r.jobs
+			p.jobs, p.redact = r.jobs, r.redact
 			tasks, known, err := p.make(cmd.Context(), l, stores, urls)
 			if err != nil {
 				return err
@@ -75,7 +76,8 @@ type runOptions struct {
 	jobs        int
 	limits      workLimits
 	commitEvery time.Duration
-	failed      func(task.Outcome) // may be nil
+	failed      func(task.Outcome)   // may be nil
+	redact      *tpconvert.Redaction // as limits say, set by check
 }
 
 func (o *runOptions) register(flags *pflag.FlagSet) {
@@ -84,11 +86,12 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.commitEvery, "commit-every", cmp.Or(o.commitEvery, time.Minute), "time between two commits, which each make a snapshot of every table")
 }
 
-func (o *runOptions) check() error {
+func (o *runOptions) check() (err error) {
 	if o.jobs < 1 || o.commitEvery < 0 {
 		return usageError{errors.New("--jobs must be at least 1, and --commit-every not negative")}
 	}
-	return nil
+	o.redact, err = o.limits.redact.read()
+	return err
 }
 
 // run carries out tasks and commits their results. known is the number of traces that need none.
@@ -108,7 +111,7 @@ func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, kn
 }
 
 func (o *runOptions) carryOut(cmd *cobra.Command, l *lake.Lake, tasks []task.Task) (account lake.Account, err error) {
-	r := runner{limits: o.limits, cores: max(1, runtime.GOMAXPROCS(0)/o.jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+	r := runner{limits: o.limits, redact: o.redact, cores: max(1, runtime.GOMAXPROCS(0)/o.jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
 	telemetry.Queue(cmd.Context(), r.total)
 	defer func() {
 		telemetry.Queue(cmd.Context(), r.done-r.total)
@@ -182,6 +185,7 @@ func (o *runOptions) commitAll(ctx context.Context, l *lake.Lake, results <-chan
 // runner carries out tasks in processes.
 type runner struct {
 	limits   workLimits
+	redact   *tpconvert.Redaction
 	cores    int // of a process
 	tempDir  string
 	messages io.Writer
@@ -239,15 +243,16 @@ func (r *runner) carryOut(ctx context.Context, w *worker, t task.Task, results c
 		return errors.Join(ctx.Err(), err)
 	}
 	slog.Warn("a worker ended; its traces are tried one by one", "error", err, "traces", len(t.Traces))
-	for _, trace := range t.Traces {
+	for i, trace := range t.Traces {
 		alone := t
 		alone.Traces = []task.Trace{trace}
-		alone.ID = task.ID(alone.Traces, t.Replaces)
+		alone.ID = task.ID([]task.Trace{{URL: t.ID, ETag: fmt.Sprint(i)}}, t.Replaces) // names of files say nothing of the URL
 		result, err := w.do(ctx, alone)
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, errNoWorker) {
 				return errors.Join(ctx.Err(), err)
 			}
+			trace.URL = r.redact.Path(trace.URL)
 			result = task.Result{Task: alone.ID, Attempt: "none", Traces: []task.Outcome{{
 				Trace: trace, Status: task.Failed, ExitCode: exitFailure, Error: "its worker ended: " + err.Error(), Version: version(),
 			}}}

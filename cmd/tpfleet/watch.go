@@ -57,7 +57,7 @@ answer, is tried again after --every, then after twice that, up to a day. Each c
 			if err := s.add(cmd.Context(), l); err != nil {
 				return err
 			}
-			p.jobs = r.jobs
+			p.jobs, p.redact = r.jobs, r.redact
 			waiting := backoff{first: every, until: map[task.Trace]pause{}}
 			r.failed = func(o task.Outcome) {
 				slog.Warn("failed", "url", o.URL, "error", o.Error)
@@ -65,7 +65,7 @@ answer, is tried again after --every, then after twice that, up to a day. Each c
 			}
 			p.accept = func(o store.Object) bool {
 				now := time.Now()
-				return now.Sub(o.Modified()) >= settle && !waiting.has(task.Trace{URL: o.URL, Bytes: o.Bytes, ETag: o.ETag}, now)
+				return now.Sub(o.Modified()) >= settle && !waiting.has(task.Trace{URL: r.redact.Path(o.URL), Bytes: o.Bytes, ETag: o.ETag}, now)
 			}
 			left := 0
 			for cmd.Context().Err() == nil {

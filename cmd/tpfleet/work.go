@@ -44,6 +44,10 @@ A trace that cannot be read is a result, too. The exit code is 0 unless tpfleet 
 			if (len(args) == 1) != cmd.Flags().Changed("index") {
 				return usageError{errors.New("--index and TASKS need each other")}
 			}
+			rules, err := limits.redact.read()
+			if err != nil {
+				return err
+			}
 			all, err := store.New(stores)
 			if err != nil {
 				return usageError{err}
@@ -71,7 +75,7 @@ A trace that cannot be read is a result, too. The exit code is 0 unless tpfleet 
 				}
 			}
 			memory.Limit(cmd.Context(), memory.Limits{Sorting: limits.sorting << 20, Most: limits.memory << 20, Small: smallHeap})
-			w := work.Worker{Memory: limits.sorting << 20, MaxMemory: limits.memory << 20, MaxTime: limits.time, Version: version(), Modules: inputs.Modules(limits.stdlib)}
+			w := work.Worker{Memory: limits.sorting << 20, MaxMemory: limits.memory << 20, MaxTime: limits.time, Version: version(), Modules: inputs.Modules(limits.stdlib), Redact: rules}
 			if steps {
 				w.Tried = func() { fmt.Fprintln(cmd.OutOrStdout(), "{}") }
 			}
@@ -93,6 +97,7 @@ type workLimits struct {
 	sorting, memory int64 // MiB
 	time            time.Duration
 	stdlib          string
+	redact          redactOptions
 }
 
 func (l *workLimits) register(flags *pflag.FlagSet) {
@@ -100,13 +105,14 @@ func (l *workLimits) register(flags *pflag.FlagSet) {
 	flags.Int64Var(&l.memory, "max-memory", 0, "memory that a process may use, MiB; a trace that needs more is \"large\"; 0 is no limit")
 	flags.DurationVar(&l.time, "max-time", 0, "time that the conversion of a trace may take; one that takes more is \"large\"; 0 is no limit")
 	flags.StringVar(&l.stdlib, "stdlib", "", stdlibHelp)
+	l.redact.register(flags)
 }
 
 const stdlibHelp = `checkout of Perfetto with PerfettoSQL's modules; by default those of "tpconvert stdlib fetch"`
 
 // args returns the flags with these values.
 func (l *workLimits) args() []string {
-	return []string{"--memory", fmt.Sprint(l.sorting), "--max-memory", fmt.Sprint(l.memory), "--max-time", l.time.String(), "--stdlib", l.stdlib}
+	return append(l.redact.args(), "--memory", fmt.Sprint(l.sorting), "--max-memory", fmt.Sprint(l.memory), "--max-time", l.time.String(), "--stdlib", l.stdlib)
 }
 
 // smallHeap is the size in bytes below which the heap is not collected. A worker touches its memory once for many traces,

@@ -49,7 +49,14 @@ type StringView struct {
 	entries paged.List[stringEntry] // by StringID
 	large   paged.List[largeString]
 	file    *textFile
+	origin  *Origin
 }
+
+// Origin tells the pools of views apart: ids of different pools have nothing in common.
+type Origin struct{ _ byte }
+
+// Origin returns that of the view's pool.
+func (v *StringView) Origin() *Origin { return v.origin }
 
 // stringEntry locates a string by its block, its offset there and its size, or in another way
 // if a bit is set: isLarge, by its index among the large strings, isCold, by its offset in the
@@ -84,7 +91,7 @@ func NewRawPool() *StringPool {
 
 // NewStringPool returns an empty pool.
 func NewStringPool() *StringPool {
-	p := &StringPool{index: make([]StringID, 2048)}
+	p := &StringPool{index: make([]StringID, 2048), view: StringView{origin: new(Origin)}}
 	p.view.entries.Extend(1)
 	return p
 }

@@ -123,6 +123,31 @@ func (c *Chunk) Size() int64 {
 	return c.size
 }
 
+// Edit lets edit change the values of the schema's columns in place, and gives the chunk the strings that edit returns. A chunk in a
+// temporary file is read first.
+func (c *Chunk) Edit(edit func(columns []*Vector) StringView) error {
+	if p := c.parked; p != nil {
+		vectors := make([]Vector, len(p.vectors))
+		for i := range vectors {
+			vectors[i] = p.read(i, c.Rows)
+		}
+		if p.err != nil {
+			return p.err
+		}
+		p.file.release()
+		c.vectors, c.parked = vectors, nil
+	}
+	columns := make([]*Vector, len(c.Schema.Columns))
+	for i, column := range c.Schema.Columns {
+		columns[i] = &Vector{}
+		if column.stored >= 0 {
+			columns[i] = &c.vectors[column.stored]
+		}
+	}
+	c.Strings = edit(columns)
+	return nil
+}
+
 // Release returns the chunk's memory to the pool.
 func (c *Chunk) Release() {
 	c.once.Do(func() {

@@ -50,6 +50,8 @@ type Worker struct {
 	Version string // of the converter
 	Modules fs.FS  // of PerfettoSQL for specs, nil if there are none
 
+	Redact *tpconvert.Redaction // of rows, outcomes and labels; nil means nothing
+
 	MaxMemory int64         // of the process, for one trace, in bytes; 0 means no limit
 	MaxTime   time.Duration // for one trace; 0 means no limit
 
@@ -128,7 +130,7 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Labels = labels
+		o.Labels = w.redacted(labels)
 		outcomes = append(outcomes, o)
 		if w.Tried != nil {
 			w.Tried()
@@ -336,7 +338,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, na
 		o.SHA256, err = hashOf(f.path)
 		return o, errors.Join(err, spool.Drop())
 	case errors.As(err, &bad):
-		o.Status, o.ExitCode, o.Error = task.Bad, exitBadInput, err.Error()
+		o.Status, o.ExitCode, o.Error = task.Bad, exitBadInput, w.failure(err)
 		o.SHA256, err = hashOf(f.path)
 		return o, errors.Join(err, spool.Drop())
 	case err != nil:
@@ -437,7 +439,7 @@ func (w *Worker) readUntil(ctx context.Context, name string, file *os.File, sink
 	open, ended := &gate{sink: sink}, make(chan result, 1)
 	go func() {
 		defer file.Close()
-		facts, err := read(ctx, name, file, open, tpconvert.Options{Memory: w.Memory, Version: w.Version})
+		facts, err := read(ctx, name, file, open, tpconvert.Options{Memory: w.Memory, Version: w.Version, Redact: w.Redact})
 		ended <- result{facts, err}
 	}()
 	late := make(chan struct{})
@@ -480,11 +482,27 @@ func (g *gate) close() {
 }
 
 func (w *Worker) outcome(t task.Trace) task.Outcome {
+	t.URL = w.Redact.Path(t.URL)
 	return task.Outcome{Trace: t, Status: task.OK, Version: w.Version, Schema: table.SchemaVersion}
 }
 
 func (w *Worker) failed(t task.Trace, err error) task.Outcome {
 	o := w.outcome(t)
-	o.Status, o.ExitCode, o.Error = task.Failed, exitFailure, err.Error()
+	o.Status, o.ExitCode, o.Error = task.Failed, exitFailure, w.failure(err)
 	return o
+}
+
+func (w *Worker) failure(err error) string {
+	return (&tpconvert.Options{Redact: w.Redact}).Failure(err)
+}
+
+func (w *Worker) redacted(l task.Labels) task.Labels {
+	if w.Redact == nil {
+		return l
+	}
+	all := task.Labels{}
+	for name, value := range l {
+		all[w.Redact.Text(name)] = w.Redact.Text(value)
+	}
+	return all
 }

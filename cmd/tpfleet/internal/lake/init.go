@@ -64,7 +64,8 @@ func tableProperties(s *model.Schema) iceberg.Properties {
 
 // Init creates the ledger and all tables that are missing, adds missing columns, and records the layout. It returns
 // the number of tables, and whether they are committed to one at a time, as they are if single is set or the catalog can do no
-// more. Tables for the metrics of specs come in addition to those that there are; a spec replaces that of its name. Init can be repeated. In a folder, it is one transaction.
+// more. Tables for the metrics of specs come in addition to those that there are; a spec replaces that of its name. Init can be repeated. In a
+// folder, all of it is one transaction.
 func (l *Lake) Init(ctx context.Context, single bool, specs ...task.Spec) (tables int, oneByOne bool, err error) {
 	c, there := l.catalog.(interface {
 		turns
@@ -86,6 +87,16 @@ func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (
 	if err := l.catalog.CreateNamespace(ctx, l.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
 		return 0, false, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
 	}
+	_, err = l.repeat(ctx, "init", func(ctx context.Context) error {
+		tables, oneByOne, err = l.tryInit(ctx, single, specs)
+		return err
+	})
+	return tables, oneByOne, err
+}
+
+// tryInit creates the tables that are missing, one by one: they do not count before the ledger has the layout. It changes the others and
+// records the layout in one transaction, or else one by one and the ledger last.
+func (l *Lake) tryInit(ctx context.Context, single bool, specs []task.Spec) (tables int, oneByOne bool, err error) {
 	ledger, err := l.createLedger(ctx, single)
 	if err != nil {
 		return 0, false, err
@@ -99,6 +110,7 @@ func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (
 		return 0, false, err
 	}
 	var mu sync.Mutex
+	var changes []*table.Transaction
 	group, creating := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, s := range append(task.Packed(), metrics...) {
@@ -106,25 +118,39 @@ func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (
 			s = export.WithAttempt(s)
 		}
 		group.Go(func() error {
-			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties(s), byLedger(ledger))
+			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties(s))
 			if err != nil {
 				return err
 			}
+			change, columns, err := changeOf(t, schemaOf(s))
+			if err != nil {
+				return fmt.Errorf("table %s: %w", s.Name, err)
+			}
 			place := task.Table{Location: strings.TrimSuffix(t.Location(), "/"), Fields: map[string]int{}}
-			for _, f := range t.Schema().Fields() {
+			for _, f := range columns.Fields() {
 				place.Fields[f.Name] = f.ID
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			place.Metric = layout.Tables[s.Name].Metric
 			layout.Tables[s.Name] = place
+			if change != nil {
+				changes = append(changes, change)
+			}
 			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return 0, false, err
 	}
-	return len(layout.Tables) + 1, byLedger(ledger), l.record(ctx, ledger, layout)
+	change, err := l.record(ctx, ledger, layout)
+	if err != nil {
+		return 0, false, err
+	}
+	if change != nil {
+		changes = append(changes, change)
+	}
+	return len(layout.Tables) + 1, byLedger(ledger), commitError(l.commitSchemas(ctx, changes, byLedger(ledger)))
 }
 
 // schemaOf returns the Iceberg schema of a packed table. The catalog replaces the ids.
@@ -136,52 +162,35 @@ func schemaOf(s *model.Schema) *iceberg.Schema {
 	return iceberg.NewSchema(0, fields...)
 }
 
-// create returns a table, which it creates or whose missing columns it adds.
-func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties, single bool) (*table.Table, error) {
-	t, err := l.createEmpty(ctx, name, schema, properties)
-	if err != nil {
-		return nil, err
-	}
-	if t, err = l.move(ctx, t); err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, err)
-	}
+// changeOf returns the change that a table of an older version needs, nil if there is none, and its columns afterwards.
+func changeOf(t *table.Table, schema *iceberg.Schema) (*table.Transaction, *iceberg.Schema, error) {
 	tx := t.NewTransaction()
 	// Older rows have no value in a new column, so it cannot be required.
 	added, err := addColumns(tx, t, schema, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if added {
-		if err := l.commitSchema(ctx, tx, single); err != nil {
-			return nil, fmt.Errorf("table %s: %w", name, err)
-		}
-		if t, err = l.load(ctx, name); err != nil {
-			return nil, err
-		}
+	staged, err := tx.StagedTable()
+	if err != nil {
+		return nil, nil, err
 	}
-	spec := t.Spec()
-	if name == task.Ledger || !t.SortOrder().IsUnsorted() && !spec.IsUnpartitioned() {
-		return t, nil
+	columns, spec := staged.Schema(), t.Spec()
+	if !added && !t.SortOrder().IsUnsorted() && !spec.IsUnpartitioned() {
+		return nil, columns, nil
 	}
-	tx = t.NewTransaction()
 	if t.SortOrder().IsUnsorted() {
-		order, err := sortOrder(t.Schema())
+		order, err := sortOrder(columns)
 		if err == nil {
 			err = tx.ReplaceSortOrder(order)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if spec.IsUnpartitioned() {
-		if err := tx.UpdateSpec(true).AddIdentity(export.TraceDayColumn).Commit(); err != nil {
-			return nil, err
-		}
+		err = tx.UpdateSpec(true).AddIdentity(export.TraceDayColumn).Commit()
 	}
-	if _, err := tx.Commit(ctx); err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, err)
-	}
-	return l.load(ctx, name)
+	return tx, columns, err
 }
 
 // places is a catalog that has a place for each table.
@@ -225,8 +234,8 @@ func sortOrder(s *iceberg.Schema) (table.SortOrder, error) {
 	return table.NewSortOrder(1, fields)
 }
 
-// createEmpty returns a table, which it creates if it is missing.
-func (l *Lake) createEmpty(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties) (*table.Table, error) {
+// create returns a table, which it creates if it is missing.
+func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties) (*table.Table, error) {
 	t, err := l.catalog.LoadTable(ctx, l.identifier(name))
 	if errors.Is(err, catalog.ErrNoSuchTable) {
 		options := []catalog.CreateTableOpt{catalog.WithProperties(properties)}
@@ -242,6 +251,9 @@ func (l *Lake) createEmpty(ctx context.Context, name string, schema *iceberg.Sch
 		if errors.Is(err, catalog.ErrTableAlreadyExists) { // another process created it
 			t, err = l.catalog.LoadTable(ctx, l.identifier(name))
 		}
+	}
+	if err == nil {
+		t, err = l.move(ctx, t)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
@@ -267,12 +279,12 @@ func addColumns(tx *table.Transaction, t *table.Table, schema *iceberg.Schema, r
 // If the catalog has no transactions over several tables, or single is set, the ledger notes that.
 func (l *Lake) createLedger(ctx context.Context, single bool) (*table.Table, error) {
 	for try := 1; ; try++ {
-		t, err := l.createEmpty(ctx, task.Ledger, iceberg.NewSchema(0, ledgerSchema(false).Fields()[0]), ledgerProperties)
+		t, err := l.create(ctx, task.Ledger, iceberg.NewSchema(0, ledgerSchema(false).Fields()[0]), ledgerProperties)
 		if err != nil {
 			return nil, err
 		}
 		if t.CurrentSnapshot() != nil {
-			return l.create(ctx, task.Ledger, ledgerSchema(byLedger(t)), ledgerProperties, byLedger(t))
+			return t, nil
 		}
 		schema := ledgerSchema(single)
 		tx := t.NewTransaction()
@@ -284,13 +296,10 @@ func (l *Lake) createLedger(ctx context.Context, single bool) (*table.Table, err
 		if _, err := addColumns(tx, t, schema, true); err != nil {
 			return nil, err
 		}
-		rows := records(nil, single)
-		err = tx.Append(ctx, rows, nil)
-		rows.Release()
-		if err != nil {
+		if err := appendNothing(ctx, tx, single); err != nil {
 			return nil, err
 		}
-		err = l.commitSchema(ctx, tx, single)
+		err = l.commitSchemas(ctx, []*table.Transaction{tx}, single)
 		if errors.Is(err, rest.ErrEndpointNotSupported) && !single {
 			single = true
 			continue
@@ -301,18 +310,37 @@ func (l *Lake) createLedger(ctx context.Context, single bool) (*table.Table, err
 	}
 }
 
-// commitSchema commits a transaction with a new schema.
-func (l *Lake) commitSchema(ctx context.Context, tx *table.Transaction, single bool) error {
-	c, err := tx.TableCommit()
-	if err != nil {
-		return err
+// appendNothing adds a snapshot to the ledger without rows, so that of rival transactions one succeeds.
+func appendNothing(ctx context.Context, tx *table.Transaction, single bool) error {
+	rows := records(nil, single)
+	defer rows.Release()
+	return tx.Append(ctx, rows, nil)
+}
+
+// commitSchemas commits changes of tables that may add columns, together unless the catalog can do no more than one, which single says.
+func (l *Lake) commitSchemas(ctx context.Context, changes []*table.Transaction, single bool) error {
+	commits := make([]table.TableCommit, len(changes))
+	for n, tx := range changes {
+		c, err := tx.TableCommit()
+		if err != nil {
+			return err
+		}
+		for i, u := range c.Updates {
+			if u.Action() == table.UpdateAddSchema {
+				c.Updates[i] = schemaUpdate{u}
+			}
+		}
+		commits[n] = c
 	}
-	for i, u := range c.Updates {
-		if u.Action() == table.UpdateAddSchema {
-			c.Updates[i] = schemaUpdate{u}
+	if !single && len(commits) > 0 {
+		return l.catalog.CommitTransaction(ctx, commits)
+	}
+	for _, c := range commits {
+		if err := l.commitOne(ctx, c, true); err != nil {
+			return err
 		}
 	}
-	return l.commitOne(ctx, c, single)
+	return nil
 }
 
 // commitOne commits to one table; single says whether the catalog can do no more.
@@ -347,31 +375,28 @@ func (u schemaUpdate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// record writes the layout beside the ledger's folder, and its URL to the ledger. Layouts are never overwritten,
-// because tasks may still use them.
-func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layout) error {
+// record writes the layout beside the ledger's folder, and returns the change of the ledger that names it, nil if there is none. Layouts
+// are never overwritten, because tasks may still use them. A requirement on properties does not exist, so the change has a snapshot: of
+// two processes that add specs at once, the second begins again and keeps those of the first.
+func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layout) (*table.Transaction, error) {
 	text, err := json.Marshal(layout)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sum := sha256.Sum256(text)
 	location := strings.TrimSuffix(ledger.Location(), "/")
 	url := location[:strings.LastIndex(location, "/")] + "/tpfleet/layout-" + hex.EncodeToString(sum[:8]) + ".json"
-	if err := l.stores.Write(ctx, url, text); err != nil {
-		return err
+	tx := ledger.NewTransaction()
+	added, err := addColumns(tx, ledger, ledgerSchema(byLedger(ledger)), false)
+	if err != nil || !added && ledger.Properties()[layoutProperty] == url && ledger.Properties()[urlBounds] != "" {
+		return nil, err
 	}
-	_, err = l.repeat(ctx, "init", func(ctx context.Context) error { // commits may come in between
-		ledger, err := l.load(ctx, task.Ledger)
-		if err != nil || ledger.Properties()[layoutProperty] == url && ledger.Properties()[urlBounds] != "" {
-			return err
-		}
-		tx := ledger.NewTransaction()
-		metrics := strings.Join(slices.Sorted(maps.Keys(layout.MetricSchemas())), ",")
-		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full", metricsProperty: metrics}); err != nil {
-			return err
-		}
-		_, err = tx.Commit(ctx)
-		return err
-	})
-	return err
+	if err := l.stores.Write(ctx, url, text); err != nil {
+		return nil, err
+	}
+	metrics := strings.Join(slices.Sorted(maps.Keys(layout.MetricSchemas())), ",")
+	if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full", metricsProperty: metrics}); err != nil {
+		return nil, err
+	}
+	return tx, appendNothing(ctx, tx, byLedger(ledger))
 }

@@ -49,9 +49,9 @@ func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTI
 
 // PushForThread adds a value to a counter of the thread's process, which has up
 // to two dimensions besides the process.
-func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
+func (c *Counters) PushForThread(counter ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
 	row := int64(c.Push(ts, value, 0))
-	w := waitingCounter{row: row, utid: utid, counter: of}
+	w := waitingCounter{row: row, utid: utid, counter: counter}
 	copy(w.dims[:], dims)
 	if upid := c.context.Machine.ProcessOf(utid); upid != None {
 		c.resolve(w, upid)

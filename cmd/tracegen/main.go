@@ -48,12 +48,12 @@ func command() *cobra.Command {
 		manyNames = append(manyNames, f.Name)
 	}
 	var (
-		name  string
-		size  string
-		count int
-		seed  uint64
-		list  bool
-		of    string
+		name     string
+		size     string
+		count    int
+		seed     uint64
+		list     bool
+		repeated string
 	)
 	cmd := &cobra.Command{
 		Use:   "tracegen FILE",
@@ -74,8 +74,8 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if of != "" {
-				return writeFile(args[0], func(w *bufio.Writer) error { return repeat(w, of, n) })
+			if repeated != "" {
+				return writeFile(args[0], func(w *bufio.Writer) error { return repeat(w, repeated, n) })
 			}
 			for _, f := range formats {
 				if f.name == name {
@@ -95,7 +95,7 @@ func command() *cobra.Command {
 	cmd.Flags().StringVar(&size, "size", "1GB", "size of the trace in bytes, kB, MB or GB (powers of 1000)")
 	cmd.Flags().IntVar(&count, "count", 1e6, "how many a trace of many has")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")
-	cmd.Flags().StringVar(&of, "repeat", "", "a trace in Chrome's JSON, whose events are repeated up to --size, each time later")
+	cmd.Flags().StringVar(&repeated, "repeat", "", "a trace in Chrome's JSON, whose events are repeated up to --size, each time later")
 	return cmd
 }
 

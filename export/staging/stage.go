@@ -19,8 +19,8 @@ var ErrTarget = errors.New("cannot write")
 
 // Error says that a path cannot be written. It wraps ErrTarget.
 func Error(path string, err error) error {
-	if of, ok := err.(*fs.PathError); ok && of.Path == path { // it would say the path twice
-		err = of.Err
+	if wrapped, ok := err.(*fs.PathError); ok && wrapped.Path == path { // it would say the path twice
+		err = wrapped.Err
 	}
 	return fmt.Errorf("%w %s: %w", ErrTarget, path, err)
 }

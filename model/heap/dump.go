@@ -283,8 +283,8 @@ func (d *Dump) superclasses() {
 		if super == NoObject {
 			continue // Object and primitive types have no superclass
 		}
-		of, to := &d.classes[o.Class], d.Object(super).Class
-		supers[className{strs.Intern(types[o.Class].Name), of.Location}] =
+		class, to := &d.classes[o.Class], d.Object(super).Class
+		supers[className{strs.Intern(types[o.Class].Name), class.Location}] =
 			className{strs.Intern(types[to].Name), d.classes[to].Location}
 	}
 	for i := range d.classes {

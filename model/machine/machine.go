@@ -202,7 +202,7 @@ func (m *Machine) StartListed(ts, tid int64, upid schema.UPID) schema.UTID {
 	if utid == table.None || !m.thread(utid).listed {
 		return table.None
 	}
-	if of := m.ProcessOf(utid); of != upid && of != table.None && upid != table.None {
+	if owner := m.ProcessOf(utid); owner != upid && owner != table.None && upid != table.None {
 		return table.None
 	}
 	m.thread(utid).listed = false
@@ -427,8 +427,8 @@ func (m *Machine) SetParent(upid, parent schema.UPID) bool {
 // SetParentThread makes the thread's process the parent of a new process, either now
 // or when the thread's process becomes known.
 func (m *Machine) SetParentThread(upid schema.UPID, parent schema.UTID) {
-	if of := m.ProcessOf(parent); of != table.None {
-		m.setParent(upid, of)
+	if owner := m.ProcessOf(parent); owner != table.None {
+		m.setParent(upid, owner)
 		return
 	}
 	m.children = append(m.children, pendingChild{parent, upid})

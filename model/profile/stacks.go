@@ -182,7 +182,7 @@ func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
 	}
 	t := &s.tables.StackProfileSymbol
 	for row := int64(set); row < t.Rows(); row++ {
-		if of, _ := t.SymbolSetID.Get(row); of != set {
+		if known, _ := t.SymbolSetID.Get(row); known != set {
 			break
 		}
 		if line, ok := t.LineNumber.Get(row); ok {

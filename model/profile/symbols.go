@@ -121,15 +121,15 @@ func (s *Symbols) Symbolize(stacks *Stacks) (binaries, addresses int64) {
 // frames returns, for each binary with symbols, the frames in each of its mappings by
 // address.
 func (s *Symbols) frames(stacks *Stacks) map[dso][]map[uint64][]FrameID {
-	of := map[dso][]map[uint64][]FrameID{}
+	byDSO := map[dso][]map[uint64][]FrameID{}
 	if len(s.modules) == 0 {
-		return of
+		return byDSO
 	}
 	byMapping := map[MappingID]map[uint64][]FrameID{}
 	for mapping := range MappingID(stacks.tables.StackProfileMapping.Rows()) {
 		if b := stacks.dso(mapping); s.byBinary[b] != nil {
 			byMapping[mapping] = map[uint64][]FrameID{}
-			of[b] = append(of[b], byMapping[mapping])
+			byDSO[b] = append(byDSO[b], byMapping[mapping])
 		}
 	}
 	t := &stacks.tables.StackProfileFrame
@@ -140,5 +140,5 @@ func (s *Symbols) frames(stacks *Stacks) map[dso][]map[uint64][]FrameID {
 			byAddress[uint64(pc)] = append(byAddress[uint64(pc)], FrameID(row))
 		}
 	}
-	return of
+	return byDSO
 }

@@ -102,8 +102,8 @@ func (b *Builder) Chunk() *Chunk {
 	}
 	vectors := make([]Vector, len(b.columns))
 	for i, c := range b.columns {
-		of := b.schema.Columns[i]
-		switch of.Type {
+		column := b.schema.Columns[i]
+		switch column.Type {
 		case TypeString, TypeBytes:
 			vectors[i].Values = c.ids
 			continue
@@ -116,7 +116,7 @@ func (b *Builder) Chunk() *Chunk {
 		default:
 			vectors[i].Values = c.ints
 		}
-		if of.Nullable {
+		if column.Nullable {
 			vectors[i].Valid = c.valid
 		}
 	}

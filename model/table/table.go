@@ -347,9 +347,9 @@ func (t *Table) check(c *Chunk) {
 		if column.complete(&c.vectors[i], c.Rows) {
 			continue
 		}
-		for _, of := range t.schema.Columns {
-			if of.stored == i {
-				t.sink.unset(t.schema.Name, of.Name)
+		for _, declared := range t.schema.Columns {
+			if declared.stored == i {
+				t.sink.unset(t.schema.Name, declared.Name)
 			}
 		}
 	}

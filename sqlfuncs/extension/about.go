@@ -107,9 +107,9 @@ func bindInspect(c *call) error {
 		to.Format.Set(row, text(f.Input.Formats()))
 		to.Bytes.Set(row, f.Input.Bytes)
 		to.SHA256.Set(row, text(f.Input.SHA256))
-		for of, v := range map[*table.Int64]*int64{&to.StartTS: f.Start, &to.EndTS: f.End, &to.StartUnixNS: f.StartUnix} {
+		for column, v := range map[*table.Int64]*int64{&to.StartTS: f.Start, &to.EndTS: f.End, &to.StartUnixNS: f.StartUnix} {
 			if v != nil {
-				of.Set(row, *v)
+				column.Set(row, *v)
 			}
 		}
 		to.Events.Set(row, losses.Events)

@@ -143,11 +143,11 @@ func (c *call) start(columns []string) (*source, error) {
 
 // next returns the next rows, or nil at their end.
 func (s *source) next() (*batch, error) {
-	c, of, id, err := s.chunk()
+	c, kept, id, err := s.chunk()
 	if c == nil || err != nil {
 		return nil, err
 	}
-	b, err := readBatch(of, c, s.columns)
+	b, err := readBatch(kept, c, s.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (s *source) next() (*batch, error) {
 
 // chunk returns the next chunk, with the rows and the id of its trace. It reads the next trace if need be. A trace that has the
 // content of an earlier one is left out.
-func (s *source) chunk() (c *table.Chunk, of *table.Kept, id string, err error) {
+func (s *source) chunk() (c *table.Chunk, kept *table.Kept, id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.rest) == 0 {
@@ -223,9 +223,9 @@ func attach(c *call) error {
 
 // symbols adds the texts of the trace that may be symbols of compilers, for the macro demangle.
 func (t *trace) symbols(all map[string]bool) error {
-	for _, of := range [][]string{{"stack_profile_frame", "name", "deobfuscated_name"}, {"stack_profile_symbol", "name"}} {
-		for _, c := range t.Chunks(of[0]) {
-			b, err := readBatch(t.Kept, c, of[1:])
+	for _, names := range [][]string{{"stack_profile_frame", "name", "deobfuscated_name"}, {"stack_profile_symbol", "name"}} {
+		for _, c := range t.Chunks(names[0]) {
+			b, err := readBatch(t.Kept, c, names[1:])
 			if err != nil {
 				return err
 			}

@@ -20,14 +20,14 @@ type column struct {
 }
 
 // readBatch reads columns of a chunk.
-func readBatch(of *table.Kept, c *table.Chunk, columns []string) (*batch, error) {
+func readBatch(kept *table.Kept, c *table.Chunk, columns []string) (*batch, error) {
 	b := &batch{rows: c.Rows, texts: c.Strings, columns: make([]column, len(columns))}
 	for i, name := range columns {
 		at := c.Schema.Column(name)
 		if at < 0 {
 			continue
 		}
-		values, err := of.Column(c, at)
+		values, err := kept.Column(c, at)
 		if err != nil {
 			return nil, err
 		}

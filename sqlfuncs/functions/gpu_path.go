@@ -190,12 +190,12 @@ func (s *gpuStep) walk() {
 	}
 }
 
-func (s *gpuStep) addWork(from, to int64, kind string, id int64, of gpuStream) {
+func (s *gpuStep) addWork(from, to int64, kind string, id int64, stream gpuStream) {
 	row := -1
 	if id != unknown {
 		row = s.byID.Find(id)
 	}
-	s.add(gpuPart{from, to, kind, row, unknown, of})
+	s.add(gpuPart{from, to, kind, row, unknown, stream})
 }
 
 func (s *gpuStep) add(p gpuPart) {

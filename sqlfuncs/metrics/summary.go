@@ -288,17 +288,17 @@ func (s *Summarizer) bundles(g *generator, ids []string) (bundles []*bundle, err
 		if ids != nil && !slices.Contains(ids, id) {
 			continue
 		}
-		of := m.text("bundle_id")
-		if of == "" {
-			of = id
+		bundleID := m.text("bundle_id")
+		if bundleID == "" {
+			bundleID = id
 		}
-		if i := slices.IndexFunc(bundles, func(b *bundle) bool { return b.id == of }); i >= 0 {
+		if i := slices.IndexFunc(bundles, func(b *bundle) bool { return b.id == bundleID }); i >= 0 {
 			if err := bundles[i].join(m); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		b := &bundle{id: of, metrics: []node{m}}
+		b := &bundle{id: bundleID, metrics: []node{m}}
 		if b.sql, err = g.query(m.message("query")); err != nil {
 			return nil, fmt.Errorf("metric %s: %w", id, err)
 		}

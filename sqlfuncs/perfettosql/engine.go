@@ -271,11 +271,11 @@ func placed(err error, x *expansion) error {
 // failed gives an error of SQLite in a statement its place.
 func failed(err error, at int) error {
 	var bad *sqltext.Error
-	var of *sqlite.Error
-	if errors.As(err, &bad) || !errors.As(err, &of) {
+	var failure *sqlite.Error
+	if errors.As(err, &bad) || !errors.As(err, &failure) {
 		return err
 	}
-	return &sqltext.Error{Pos: at + max(of.Offset, 0), Message: of.Message, Cause: of.Cause}
+	return &sqltext.Error{Pos: at + max(failure.Offset, 0), Message: failure.Message, Cause: failure.Cause}
 }
 
 // compile prepares a statement.

@@ -151,9 +151,9 @@ func inside(function string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var of *sqlite.Error
-	if errors.As(err, &of) && of.Cause != nil {
-		return of.Cause
+	var failure *sqlite.Error
+	if errors.As(err, &failure) && failure.Cause != nil {
+		return failure.Cause
 	}
 	return fmt.Errorf("%s: %w", function, err)
 }

@@ -33,20 +33,20 @@ func ModuleOf(name string) string { return makers()[strings.ToLower(name)] }
 
 // hinted adds to an error about a missing table or function what makes it, or a similar name.
 func (e *Engine) hinted(err error) error {
-	var of *sqlite.Error
-	if !errors.As(err, &of) {
+	var failure *sqlite.Error
+	if !errors.As(err, &failure) {
 		return err
 	}
-	what, name, ok := strings.Cut(of.Message, ": ")
+	what, name, ok := strings.Cut(failure.Message, ": ")
 	if !ok {
 		return err
 	}
 	name = strings.TrimPrefix(name, "main.")
 	switch what {
 	case "no such table":
-		of.Message += e.hint(name, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", true)
+		failure.Message += e.hint(name, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", true)
 	case "no such function":
-		of.Message += e.hint(name, "SELECT name FROM pragma_function_list", false)
+		failure.Message += e.hint(name, "SELECT name FROM pragma_function_list", false)
 	}
 	return err
 }

@@ -69,11 +69,11 @@ func (p *prepared) describe() error {
 	n, err := p.stmt.ColumnCount()
 	p.columns = make([]Column, n)
 	for i := 0; i < n && err == nil; i++ {
-		var of duckdb.Type
+		var columnType duckdb.Type
 		if p.columns[i].Name, err = p.stmt.ColumnName(i); err == nil {
-			of, err = p.stmt.ColumnType(i)
+			columnType, err = p.stmt.ColumnType(i)
 		}
-		p.columns[i].Kind = kindOf(of)
+		p.columns[i].Kind = kindOf(columnType)
 	}
 	return err
 }

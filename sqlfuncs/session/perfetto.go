@@ -21,8 +21,8 @@ import (
 var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
 // openTables begins the session of PerfettoSQL on the tables of a trace, unless only others run SQL.
-func (s *Session) openTables(of *tables.Dataset) error {
-	s.data = of
+func (s *Session) openTables(data *tables.Dataset) error {
+	s.data = data
 	if s.options.Shared {
 		return nil
 	}

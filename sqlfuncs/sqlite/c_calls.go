@@ -661,12 +661,12 @@ func (r *reader) read(i C.int) error {
 }
 
 // pinned returns the address of memory that stays there until it is unpinned.
-func pinned[T any](pins *runtime.Pinner, of []T) C.uint64_t {
-	if len(of) == 0 {
+func pinned[T any](pins *runtime.Pinner, values []T) C.uint64_t {
+	if len(values) == 0 {
 		return 0
 	}
-	pins.Pin(&of[0])
-	return C.uint64_t(uintptr(unsafe.Pointer(&of[0])))
+	pins.Pin(&values[0])
+	return C.uint64_t(uintptr(unsafe.Pointer(&values[0])))
 }
 
 // describe tells C where the values of a column are.

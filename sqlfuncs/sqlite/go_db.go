@@ -25,7 +25,7 @@ func (d *DB) open() int32 {
 	tls := libc.NewTLS()
 	d.connection = connection{tls: tls, kept: map[any]struct{}{}}
 	d.memory = &account{limit: math.MaxInt64}
-	changeAccounts(func(of map[*libc.TLS]*DB) { of[tls] = d })
+	changeAccounts(func(byThread map[*libc.TLS]*DB) { byThread[tls] = d })
 	name := allocated(tls, ":memory:")
 	to := lib.Xsqlite3_malloc(tls, 8)
 	code := lib.Xsqlite3_open_v2(tls, name, to, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE|lib.SQLITE_OPEN_NOMUTEX, 0)
@@ -54,7 +54,7 @@ func (d *DB) closed() bool { return d.tls == nil }
 
 func (d *DB) close() int32 {
 	code := lib.Xsqlite3_close_v2(d.tls, d.p)
-	changeAccounts(func(of map[*libc.TLS]*DB) { delete(of, d.tls) })
+	changeAccounts(func(byThread map[*libc.TLS]*DB) { delete(byThread, d.tls) })
 	d.tls.Close()
 	d.p, d.tls = 0, nil
 	return code
@@ -315,8 +315,8 @@ var accounts = struct {
 }{}
 
 func accountOf(tls *libc.TLS) *DB {
-	if of := accounts.of.Load(); of != nil {
-		return (*of)[tls]
+	if byThread := accounts.of.Load(); byThread != nil {
+		return (*byThread)[tls]
 	}
 	return nil
 }

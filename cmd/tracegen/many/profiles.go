@@ -85,6 +85,6 @@ func netlog(name, event string) Format {
 }
 
 // lengthened appends bytes after their size, as a varint.
-func lengthened(b, of []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(of))), of...)
+func lengthened(b, content []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(content))), content...)
 }

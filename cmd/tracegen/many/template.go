@@ -19,13 +19,13 @@ type shape func(b []byte, i, n int) []byte
 func each(separator, template string) shape { return repeat(separator, text(template)) }
 
 // repeat repeats a shape for n things, with a text between them.
-func repeat(separator string, of shape) shape {
+func repeat(separator string, element shape) shape {
 	return func(b []byte, _, n int) []byte {
 		for i := range n {
 			if i > 0 {
 				b = append(b, separator...)
 			}
-			b = of(b, i, n)
+			b = element(b, i, n)
 		}
 		return b
 	}

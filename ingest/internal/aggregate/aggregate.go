@@ -73,7 +73,7 @@ func (p *Profile) Add(measure int, stack profile.StackNumber, value float64) {
 // Store stores the sums. frame returns the frame of each number, or None.
 func (p *Profile) Store(frame func(number int32) profile.FrameID) {
 	callsites := make([]profile.CallsiteID, p.tree.Len())
-	of := func(stack profile.StackNumber) profile.CallsiteID {
+	callsiteOf := func(stack profile.StackNumber) profile.CallsiteID {
 		if stack == profile.EmptyStack {
 			return model.None
 		}
@@ -81,7 +81,7 @@ func (p *Profile) Store(frame func(number int32) profile.FrameID) {
 	}
 	for i := range callsites {
 		parent, number := p.tree.Stack(profile.StackNumber(i))
-		callsites[i] = of(parent)
+		callsites[i] = callsiteOf(parent)
 		if id := frame(number); id != model.None {
 			callsites[i] = p.store.Stacks.Callsite(callsites[i], id)
 		}
@@ -91,7 +91,7 @@ func (p *Profile) Store(frame func(number int32) profile.FrameID) {
 		s := p.sums.At(i)
 		row := t.Append()
 		t.AggregateProfileID.Set(row, p.measures[s.measure])
-		if callsite := of(s.stack); callsite != model.None {
+		if callsite := callsiteOf(s.stack); callsite != model.None {
 			t.CallsiteID.Set(row, callsite)
 		}
 		t.Value.Set(row, s.value)

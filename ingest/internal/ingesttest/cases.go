@@ -147,12 +147,12 @@ func (t *Tables) call(function, id string) string {
 	if function == "args" {
 		return t.argsOf(id)
 	}
-	of := map[string][2]string{"track": {"track", "name"}, "tid": {"thread", "tid"}, "pid": {"process", "pid"}}[function]
-	at := slices.Index(t.column(of[0], "id"), id)
+	source := map[string][2]string{"track": {"track", "name"}, "tid": {"thread", "tid"}, "pid": {"process", "pid"}}[function]
+	at := slices.Index(t.column(source[0], "id"), id)
 	if at < 0 {
 		return "NULL"
 	}
-	cell := t.column(of[0], of[1])[at]
+	cell := t.column(source[0], source[1])[at]
 	if function == "track" && cell == "NULL" {
 		return ""
 	}

@@ -166,17 +166,17 @@ func (w *ArgWriter) member(frame *argFrame, name []byte) *argNode {
 	return next.node
 }
 
-func (w *ArgWriter) newMember(of *argNode, name string) *argNode {
-	member := &argNode{name: name, text: of.text + "." + name}
+func (w *ArgWriter) newMember(parent *argNode, name string) *argNode {
+	member := &argNode{name: name, text: parent.text + "." + name}
 	member.flatText = member.text
-	if of.flatText != of.text {
-		member.flatText = of.flatText + "." + name
+	if parent.flatText != parent.text {
+		member.flatText = parent.flatText + "." + name
 	}
 	if w.keep(member) {
-		if of.members == nil {
-			of.members = map[string]*argNode{}
+		if parent.members == nil {
+			parent.members = map[string]*argNode{}
 		}
-		of.members[name] = member
+		parent.members[name] = member
 	}
 	return member
 }

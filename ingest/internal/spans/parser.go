@@ -86,9 +86,9 @@ func (p *parser) upid(resource uint64) model.UPID {
 
 func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 	upid := p.upid(t.Uint())
-	of := &p.scopes[t.Uint()]
+	scope := &p.scopes[t.Uint()]
 	s := p.read(p.withParts(t, upid))
-	of.args.AddArgs(&p.set)
+	scope.args.AddArgs(&p.set)
 
 	server := p.SharedIDs && (s.kind == kindServer || s.shared && s.kind != kindClient)
 	key := keyOf(s.traceID, s.id, plain)
@@ -106,9 +106,9 @@ func (p *parser) addSpan(ts, dur int64, t token.Reader) {
 	var slice model.SliceID
 	title := p.in.Store.Strings.InternBytes(s.name)
 	if dur == unfinished {
-		slice = p.in.Slices.Begin(ts, lane.track, of.name, title, &p.set)
+		slice = p.in.Slices.Begin(ts, lane.track, scope.name, title, &p.set)
 	} else {
-		slice = p.in.Slices.Scoped(ts, dur, lane.track, of.name, title, &p.set)
+		slice = p.in.Slices.Scoped(ts, dur, lane.track, scope.name, title, &p.set)
 	}
 	if slice == model.None {
 		return

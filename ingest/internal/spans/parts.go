@@ -57,8 +57,8 @@ func (p *parser) withParts(span []byte, upid model.UPID) []byte {
 	id, _ := wire.Find(span, SpanID)
 	key := keyOf(traceID.Bytes(), id.Bytes(), plain)
 	p.parts.byKey[key] = slices.DeleteFunc(p.parts.byKey[key], func(part part) bool {
-		of := p.upid(uint64(part.resource))
-		if of != upid && !p.parts.unnamed[of] {
+		owner := p.upid(uint64(part.resource))
+		if owner != upid && !p.parts.unnamed[owner] {
 			return false
 		}
 		span = join(span, part.message)

@@ -95,8 +95,8 @@ func (r *Row) Unpack(t *Table, from token.Reader) {
 }
 
 // Copy makes it a copy of another row, whose texts stay with that one.
-func (r *Row) Copy(of *Row) {
-	r.table, r.ID, r.values = of.table, of.ID, append(r.values[:0], of.values...)
+func (r *Row) Copy(from *Row) {
+	r.table, r.ID, r.values = from.table, from.ID, append(r.values[:0], from.values...)
 }
 
 // Kind returns the type of a column's value. Columns that the table does not have are NULL.

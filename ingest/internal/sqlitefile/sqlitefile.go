@@ -131,11 +131,11 @@ func (f *File) cause(err error) (damage string, failure error) {
 	if f.source.err != nil {
 		return "", f.source.err
 	}
-	var of *sqlite.Error
-	if errors.As(err, &of) {
-		switch of.Code() & 0xff {
+	var failed *sqlite.Error
+	if errors.As(err, &failed) {
+		switch failed.Code() & 0xff {
 		case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_TOOBIG, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY:
-			return of.Error(), nil
+			return failed.Error(), nil
 		}
 	}
 	return "", err

@@ -86,9 +86,9 @@ func (s *state) copy() state { return *s }
 
 func (p *program) row() *row {
 	r := &row{cfa: p.cfa, returnAddress: p.returnAddress, signal: p.signal, signed: p.signed}
-	for n, of := range p.rules {
-		if of.kind != same {
-			r.rules = append(r.rules, registerRule{n, of})
+	for n, rule := range p.rules {
+		if rule.kind != same {
+			r.rules = append(r.rules, registerRule{n, rule})
 		}
 	}
 	return r

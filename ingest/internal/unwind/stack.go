@@ -102,17 +102,17 @@ func (s *step) take() (Registers, End) {
 		to.known &^= 1 << m.pc // unless there is a rule
 	}
 	to.set(m.sp, cfa)
-	for _, of := range s.rules {
-		v, ok := s.value(of.rule, cfa)
+	for _, r := range s.rules {
+		v, ok := s.value(r.rule, cfa)
 		switch {
 		case ok:
-			to.set(of.register, v)
-		case uint64(of.register) == s.returnAddress && of.kind == undefined:
+			to.set(r.register, v)
+		case uint64(r.register) == s.returnAddress && r.kind == undefined:
 			return to, Complete
-		case uint64(of.register) == s.returnAddress:
+		case uint64(r.register) == s.returnAddress:
 			return to, s.failed()
 		default:
-			to.known &^= 1 << of.register
+			to.known &^= 1 << r.register
 		}
 	}
 	pc, ok := to.get(s.returnAddress)

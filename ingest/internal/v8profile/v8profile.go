@@ -68,8 +68,8 @@ func (p *Profiles) Start(key Key, ts, start int64) error {
 			callsite: map[uint32]profile.CallsiteID{}, parent: map[uint32]uint32{}, sample: model.None,
 		})
 	}
-	of := p.profiles[i]
-	of.ts, of.begun, of.start = ts, ts, start
+	cpu := p.profiles[i]
+	cpu.ts, cpu.begun, cpu.start = ts, ts, start
 	early := p.early[key]
 	delete(p.early, key)
 	for _, c := range early {
@@ -103,9 +103,9 @@ func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 		}
 		return nil
 	}
-	of := p.profiles[i]
+	cpu := p.profiles[i]
 	for n := range c.Nodes {
-		if !p.node(of, &c.Nodes[n]) {
+		if !p.node(cpu, &c.Nodes[n]) {
 			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
 		}
 	}
@@ -114,12 +114,12 @@ func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 		return nil
 	}
 	for n, node := range c.Samples {
-		of.ts += c.Deltas[n]
-		if err := p.push(of.ts, uint32(i), node, thread); err != nil {
+		cpu.ts += c.Deltas[n]
+		if err := p.push(cpu.ts, uint32(i), node, thread); err != nil {
 			return err
 		}
 	}
-	if end := of.begun + c.End - of.start; c.Ends && end > of.ts {
+	if end := cpu.begun + c.End - cpu.start; c.Ends && end > cpu.ts {
 		return p.push(end, uint32(i)|ends, 0, thread)
 	}
 	return nil
@@ -146,8 +146,8 @@ func (p *Profiles) push(at int64, number, node uint32, thread int64) error {
 }
 
 // node adds a node to the call tree.
-func (p *Profiles) node(of *cpuProfile, n *Node) bool {
-	if _, ok := of.callsite[n.ID]; ok {
+func (p *Profiles) node(cpu *cpuProfile, n *Node) bool {
+	if _, ok := cpu.callsite[n.ID]; ok {
 		return false
 	}
 	stacks, strings := p.Store.Stacks, p.Store.Strings
@@ -155,25 +155,25 @@ func (p *Profiles) node(of *cpuProfile, n *Node) bool {
 	if n.URL != "" {
 		url = strings.Intern(n.URL)
 	}
-	frame := stacks.FunctionFrame(of.mapping, strings.Intern(n.Function), url, 0)
+	frame := stacks.FunctionFrame(cpu.mapping, strings.Intern(n.Function), url, 0)
 	parent := profile.CallsiteID(model.None)
-	above, ok := of.parent[n.ID]
+	above, ok := cpu.parent[n.ID]
 	if n.HasParent {
 		above, ok = n.Parent, true
 	}
 	if ok {
-		if parent, ok = of.callsite[above]; !ok {
+		if parent, ok = cpu.callsite[above]; !ok {
 			return false
 		}
 	}
 	id := stacks.Callsite(parent, frame)
-	of.callsite[n.ID] = id
+	cpu.callsite[n.ID] = id
 	for _, child := range n.Children {
-		if _, ok := of.parent[child]; ok {
+		if _, ok := cpu.parent[child]; ok {
 			return false
 		}
-		of.parent[child] = n.ID
-		if callsite, ok := of.callsite[child]; ok && callsite != id {
+		cpu.parent[child] = n.ID
+		if callsite, ok := cpu.callsite[child]; ok && callsite != id {
 			stacks.SetParent(callsite, id)
 		}
 	}
@@ -183,25 +183,25 @@ func (p *Profiles) node(of *cpuProfile, n *Node) bool {
 // Event adds a sample, which lasts until the next one of the profile, as in Chrome's DevTools.
 func (p *Profiles) Event(ts int64, token []byte) error {
 	number := binary.LittleEndian.Uint32(token)
-	of := p.profiles[number&^ends]
-	if of.sample != model.None {
-		p.Store.Stacks.AddSampleEvent(of.sample, p.time, ts-of.since)
-		of.sample = model.None
+	cpu := p.profiles[number&^ends]
+	if cpu.sample != model.None {
+		p.Store.Stacks.AddSampleEvent(cpu.sample, p.time, ts-cpu.since)
+		cpu.sample = model.None
 	}
 	if number&ends != 0 {
 		return nil
 	}
-	callsite, ok := of.callsite[binary.LittleEndian.Uint32(token[4:])]
+	callsite, ok := cpu.callsite[binary.LittleEndian.Uint32(token[4:])]
 	if !ok {
 		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
 		return nil
 	}
 	sample := profile.NewSample(ts, "legacy_v8")
 	sample.Callsite = callsite
-	if of.process != model.None {
-		sample.UTID = p.thread(of.process, int64(binary.LittleEndian.Uint64(token[8:])))
+	if cpu.process != model.None {
+		sample.UTID = p.thread(cpu.process, int64(binary.LittleEndian.Uint64(token[8:])))
 		sample.UPID = p.Machine.ProcessOf(sample.UTID)
 	}
-	of.sample, of.since = p.Store.Stacks.AddSample(sample), ts
+	cpu.sample, cpu.since = p.Store.Stacks.AddSample(sample), ts
 	return nil
 }

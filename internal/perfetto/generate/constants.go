@@ -161,13 +161,13 @@ func (c *constantFile) enums(all protoreflect.EnumDescriptors, prefix string) {
 	}
 }
 
-func (c *constantFile) constant(name string, number int, of protoreflect.Descriptor, comment string) {
+func (c *constantFile) constant(name string, number int, parent protoreflect.Descriptor, comment string) {
 	name = strings.ToUpper(name[:1]) + name[1:]
 	full := c.pkg + "." + name
 	if other, ok := c.names[full]; ok {
-		c.err = cmp.Or(c.err, fmt.Errorf("%s is the constant of both %s and %s", name, other, of.FullName()))
+		c.err = cmp.Or(c.err, fmt.Errorf("%s is the constant of both %s and %s", name, other, parent.FullName()))
 	}
-	c.names[full] = of.FullName()
+	c.names[full] = parent.FullName()
 	if _, ok := c.used[full]; ok {
 		fmt.Fprintf(&c.block, "%s = %d // %s\n", name, number, comment)
 	}

@@ -30,7 +30,7 @@ func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profil
 	objects := []object{{}} // the first one stands for the parent of the roots
 	var references []edge
 	var trace, class string
-	var of owner
+	var holder owner
 	var id, size int64
 	var root bool
 	err := r.each(ctx, `
@@ -45,11 +45,11 @@ func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profil
 		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
 		LEFT JOIN process_title AS p ON p.id = o.upid AND `+r.sameTrace("p", "o")+`
 		WHERE o.reachable AND `+r.wanted()+` ORDER BY 1, o.id`,
-		r.bounds, append([]any{&trace, &id, &class, &size, &root}, of.targets()[:2]...), func() error {
+		r.bounds, append([]any{&trace, &id, &class, &size, &root}, holder.targets()[:2]...), func() error {
 			if root {
 				references = append(references, edge{0, int32(len(objects))})
 			}
-			objects = append(objects, object{trace, id, b.function(class), size, b.ownerLabels(of)})
+			objects = append(objects, object{trace, id, b.function(class), size, b.ownerLabels(holder)})
 			return nil
 		})
 	if err != nil {

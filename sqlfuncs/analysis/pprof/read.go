@@ -272,16 +272,16 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 	case (kind == stacks.KindHeap || kind == kindGraph) && r.Thread != "":
 		return SelectionError{errors.New("memory belongs to processes: --thread does not apply")}
 	}
-	for _, of := range []struct{ wanted, what, table, name, number, matching string }{
+	for _, filter := range []struct{ wanted, what, table, name, number, matching string }{
 		{r.Process, "process", "process_title", "title", "pid", matchesProcess("t", r.Process)},
 		{r.Thread, "thread", "thread", "name", "tid", matches("t", "tid", r.Thread, "name")},
 	} {
-		if of.wanted == "" {
+		if filter.wanted == "" {
 			continue
 		}
 		names := fmt.Sprintf("SELECT DISTINCT coalesce(%[1]s || ' (' || %[2]s || ')', CAST(%[2]s AS VARCHAR)) FROM %[3]s AS t WHERE %[4]s",
-			of.name, of.number, of.table, r.inTrace("t"))
-		found, err := r.texts(ctx, names+" AND "+of.matching+" LIMIT 1")
+			filter.name, filter.number, filter.table, r.inTrace("t"))
+		found, err := r.texts(ctx, names+" AND "+filter.matching+" LIMIT 1")
 		if err != nil {
 			return err
 		}
@@ -290,7 +290,7 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 			if err != nil {
 				return err
 			}
-			return SelectionError{fmt.Errorf("%s has no %s %s, only %s", r.Name, of.what, of.wanted, list(all))}
+			return SelectionError{fmt.Errorf("%s has no %s %s, only %s", r.Name, filter.what, filter.wanted, list(all))}
 		}
 	}
 	return nil

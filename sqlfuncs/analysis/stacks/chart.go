@@ -88,8 +88,8 @@ func SliceCharts(ctx context.Context, s *session.Session) (threads, gpus []*Char
 	err = each(ctx, s, slicesInTime, func(v []any) error {
 		gpu, _ := v[0].(int64)
 		place, _ := v[1].(int64)
-		if of := [2]int64{gpu, place}; of != last {
-			last = of
+		if key := [2]int64{gpu, place}; key != last {
+			last = key
 			process, _ := v[2].(string)
 			thread, _ := v[3].(string)
 			c, at = newChart(Owner{process, thread}, session.Float(v[9])), map[int64]int32{-1: -1}

@@ -65,16 +65,16 @@ type Change struct {
 func New(name, unit string, values map[string][]float64, order []string) *Series {
 	s := &Series{Name: name, Unit: unit, Groups: []Group{}, Changes: []Change{}}
 	for _, group := range order {
-		of := slices.Sorted(slices.Values(values[group]))
-		if len(of) == 0 {
+		sorted := slices.Sorted(slices.Values(values[group]))
+		if len(sorted) == 0 {
 			continue
 		}
-		g := Group{Name: group, Traces: len(of)}
-		for _, v := range of {
-			g.Mean += v / float64(len(of))
+		g := Group{Name: group, Traces: len(sorted)}
+		for _, v := range sorted {
+			g.Mean += v / float64(len(sorted))
 		}
 		for to, fraction := range map[*float64]float64{&g.P5: 0.05, &g.P25: 0.25, &g.P50: 0.5, &g.P75: 0.75, &g.P95: 0.95} {
-			*to = compare.Quantile(of, fraction)
+			*to = compare.Quantile(sorted, fraction)
 		}
 		s.Groups = append(s.Groups, g)
 		s.Traces += g.Traces
@@ -130,7 +130,7 @@ func (s *Series) Row(c *Change) *compare.Row {
 
 // values returns the medians of what groups say.
 func values(groups []Group) compare.Values {
-	of := func(get func(*Group) float64) float64 {
+	column := func(get func(*Group) float64) float64 {
 		var all []float64
 		for i := range groups {
 			all = append(all, get(&groups[i]))
@@ -139,8 +139,8 @@ func values(groups []Group) compare.Values {
 		return compare.Quantile(all, 0.5)
 	}
 	return compare.Values{
-		Count: of(func(g *Group) float64 { return float64(g.Traces) }), Total: math.NaN(), Self: math.NaN(), Mean: of(func(g *Group) float64 { return g.Mean }),
-		P50: of(func(g *Group) float64 { return g.P50 }), P95: of(func(g *Group) float64 { return g.P95 }),
+		Count: column(func(g *Group) float64 { return float64(g.Traces) }), Total: math.NaN(), Self: math.NaN(), Mean: column(func(g *Group) float64 { return g.Mean }),
+		P50: column(func(g *Group) float64 { return g.P50 }), P95: column(func(g *Group) float64 { return g.P95 }),
 	}
 }
 

@@ -32,8 +32,8 @@ func defineMatch(d *define.Definer) {
 			c.Bool(false)
 			return nil
 		}
-		of := args[0].View()
-		if len(of) > maxPattern {
+		wanted := args[0].View()
+		if len(wanted) > maxPattern {
 			return errors.New("LIKE or GLOB pattern too complex")
 		}
 		escape := rune(0)
@@ -50,7 +50,7 @@ func defineMatch(d *define.Definer) {
 		if args[0].IsNull() || args[1].IsNull() {
 			return nil
 		}
-		return match(d, c, likes.of(of, escape, pattern.Like), args[1].View())
+		return match(d, c, likes.of(wanted, escape, pattern.Like), args[1].View())
 	}
 	d.Scalar("like", 2, like)
 	d.Scalar("like", 3, like)

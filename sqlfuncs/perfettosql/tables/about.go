@@ -149,17 +149,17 @@ func (d *Dataset) stats(columns []dataframe.Spec) (*dataframe.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	var of [4]dataframe.Reader
+	var readers [4]dataframe.Reader
 	for i, name := range []string{"key", "machine_id", "trace_id", "idx"} {
-		if of[i], err = f.Named(name); err != nil {
+		if readers[i], err = f.Named(name); err != nil {
 			return nil, err
 		}
 	}
 	rows := map[counted]int{}
 	var indexed []int
 	for row := range f.Rows {
-		if of[3].IsNull(row) {
-			rows[counted{of[0].Any(row), of[1].Any(row), of[2].Any(row)}] = row
+		if readers[3].IsNull(row) {
+			rows[counted{readers[0].Any(row), readers[1].Any(row), readers[2].Any(row)}] = row
 		} else {
 			indexed = append(indexed, row)
 		}
@@ -192,7 +192,7 @@ func (d *Dataset) stats(columns []dataframe.Spec) (*dataframe.Frame, error) {
 		}
 	}
 	for row := range f.Rows { // of other machines and files
-		if _, ok := rows[counted{of[0].Any(row), of[1].Any(row), of[2].Any(row)}]; ok && of[3].IsNull(row) {
+		if _, ok := rows[counted{readers[0].Any(row), readers[1].Any(row), readers[2].Any(row)}]; ok && readers[3].IsNull(row) {
 			indexed = append(indexed, row)
 		}
 	}

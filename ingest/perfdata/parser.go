@@ -58,8 +58,9 @@ type parser struct {
 	frames    []frame
 	codes     *codes
 	space     space
-	registers []uint64                  // of user code
-	users     []uint64                  // its frames
+	registers []uint64 // of user code
+	users     []uint64 // its frames
+	sums      sums
 	deferred  map[uint32][]deferred     // by tid
 	inherited map[uint32]model.StringID // names of threads that no row mentions yet, by tid
 }
@@ -123,7 +124,8 @@ func newParser(c *model.Context, r *recording, finder *binaries.Finder) *parser 
 
 // Event parses a token.
 func (p *parser) Event(ts int64, token []byte) error {
-	if ts == untimed {
+	timed := ts != untimed
+	if !timed {
 		ts = 0
 		if p.recording.start != nil {
 			ts = *p.recording.start
@@ -131,7 +133,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 	}
 	switch tokenKind(token[0]) {
 	case sampleToken:
-		p.sample(ts, token)
+		p.sample(ts, timed, token)
 	case mmapToken:
 		p.mmap(ts, token)
 	case commToken:
@@ -278,7 +280,7 @@ func (p *parser) mapKernel(of *kernel, ts int64, m mapping, path, buildID string
 	p.mmapRecord(ts, model.None, m.id)
 }
 
-func (p *parser) sample(ts int64, token []byte) {
+func (p *parser) sample(ts int64, timed bool, token []byte) {
 	e := p.recording.events[binary.LittleEndian.Uint32(token[sampleEvent:])]
 	mode := cpuMode(token[sampleMode])
 	if mode >= cpuMode(len(cpuModes)) {
@@ -303,6 +305,13 @@ func (p *parser) sample(ts int64, token []byte) {
 	chain, after := rest[reads:][:8*pidOf(token, sampleChain)], rest[reads:][8*pidOf(token, sampleChain):]
 	chain, inKernel, cookie, waits := cutDeferred(chain)
 	v.Callsite = p.callsite(of, mode, chain, p.unwind(ts, of, e, token, after))
+	if !timed {
+		p.sums.add(e, token, v.Callsite)
+		p.File.Unread(model.StatUnreadFact, model.None, "thread of a sample without a time").
+			Say("sample without a time is only in the profile of all threads", "samples without a time are only in the profile of all threads").
+			Add(model.LogEntry{})
+		return
+	}
 	cpu := int64(model.None)
 	if token[sampleHas]&hasCPU != 0 {
 		if n := int32(binary.LittleEndian.Uint32(token[sampleOnCPU:])); n >= 0 {
@@ -361,12 +370,9 @@ func (p *parser) complete(token []byte) {
 func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool {
 	p.counters = p.counters[:0]
 	if len(reads) == 0 {
-		period := binary.LittleEndian.Uint64(token[sampleWeight:])
-		if token[sampleHas]&hasPeriod == 0 {
-			if e.freq {
-				return false
-			}
-			period = e.period
+		period, ok := e.periodOf(token)
+		if !ok {
+			return false
 		}
 		c := e.counter(p.Context, cpu)
 		c.value += float64(period)

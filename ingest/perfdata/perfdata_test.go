@@ -489,6 +489,29 @@ func TestForks(t *testing.T) {
 	tables.Want(t, "process", "pid|name", "0|NULL", "7|main", "9|main", "11|NULL")
 }
 
+// TestSamplesWithoutTime adds up samples that have no place on the timeline.
+func TestSamplesWithoutTime(t *testing.T) {
+	const ip, tid, callchain, period, identifier = 1, 2, 1 << 5, 1 << 8, 1 << 16
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{
+		{kind: 1, period: 4000, sampleType: ip | tid | callchain | period | identifier, flags: []int{freq, sampleIDAll}, ids: []uint64{1}},
+		{kind: 1, config: 2, period: 3, sampleType: ip | tid | callchain | identifier, flags: []int{sampleIDAll}, ids: []uint64{2}},
+		{kind: 1, config: 3, period: 99, sampleType: ip | tid | callchain | identifier, flags: []int{freq, sampleIDAll}, ids: []uint64{3}},
+	}
+	r.add(1, user, uint32(7), uint32(7), 0x400000, 0x1000, 0, "/bin/a", uint32(7), uint32(7), 1)
+	r.add(9, user, 1, 0x400010, uint32(7), uint32(7), 50, 1, uint64(0x400010))
+	r.add(9, user, 1, 0x400020, uint32(7), uint32(8), 70, 1, uint64(0x400020))
+	r.add(9, user, 1, 0x400010, uint32(7), uint32(8), 60, 1, uint64(0x400010))
+	r.add(9, user, 2, 0x400010, uint32(7), uint32(7), 1, uint64(0x400010))
+	r.add(9, user, 3, 0x400010, uint32(7), uint32(7), 1, uint64(0x400010)) // of an unknown period
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "stack_sample", "ts")
+	tables.Want(t, "aggregate_profile", "scope|name|sample_type_unit|is_default", "perf.data|cpu-clock|nanoseconds|true", "perf.data|page-faults|count|false")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|callsite_id|value", "0|0|110", "0|1|70", "1|0|3")
+	tables.Want(t, "stats", "name|value|description", "perf_record_skipped|1|Records of perf that cannot be read, by type.",
+		"unread_fact|5|samples without a time are only in the profile of all threads")
+}
+
 // TestGuests looks for the addresses of a virtual machine in its own kernel's mappings, never in the host's.
 func TestGuests(t *testing.T) {
 	const guestKernel, guestUser = 4, 5

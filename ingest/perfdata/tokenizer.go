@@ -58,6 +58,7 @@ func newTokenizer(in *format.Input) *tokenizer {
 	in.AtEnd(func() error {
 		r.symbols.resolve(in.Context)
 		t.parser.codes.resolve(in.Context)
+		t.parser.sums.store(in.Context, in.Name)
 		return nil
 	})
 	return t
@@ -441,8 +442,7 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 	time := e.timeOf(rec.kind, &rec.words)
 	switch rec.kind {
 	case recordSample:
-		if e.sampleType&sampleTime == 0 || e.sampleType&sampleTID == 0 {
-			ok = false
+		if ok = e.sampleType&sampleTID != 0; !ok {
 			break
 		}
 		t.token, ok = appendSample(t.token[:0], rec, index, e)

@@ -10,6 +10,7 @@ package json
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
@@ -59,6 +60,7 @@ func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
 	t := &tokenizer{Reader: jsonlex.NewReader(in), in: in, places: sharedPlaces.Of(in), begins: begins{threads: map[thread]*threadBegins{}}}
 	t.parser = newParser(in, threadsOf(in.Machine, t.places))
+	t.parser.frames = sync.OnceValue(t.frames)
 	t.events = in.Sorter.NewStream(t.parser)
 	t.v8 = v8profile.New(in.Context, in.Sorter, func(process, thread int64) model.UTID {
 		return t.parser.threads.thread(t.owners.list[process], t.owners.list[thread])

@@ -21,6 +21,7 @@ type parser struct {
 	event   event
 	threads *threads
 	early   earlyEnds
+	frames  func() map[string]*frame // stackFrames
 	// Of async events of phases S, T, p and F.
 	oldSlices map[oldAsyncKey]oldAsyncSlices
 	*scratch
@@ -115,9 +116,13 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case 'X':
 		p.complete(ts, utid, category, name)
 	case 'B':
-		p.bindFlow(ts, p.Slices.BeginAt(ts, p.Tracks.Thread(utid), category, name, p.source(), e.clock()))
+		track := p.Tracks.Thread(utid)
+		slice := p.Slices.BeginAt(ts, track, category, name, p.source(), e.clock())
+		p.stacks(slice, track)
+		p.bindFlow(ts, slice)
 	case 'E':
-		p.Slices.EndAt(ts, p.Tracks.Thread(utid), category, raw, p.source(), e.clock())
+		track := p.Tracks.Thread(utid)
+		p.stacks(p.Slices.EndAt(ts, track, category, raw, p.source(), e.clock()), track)
 	case 'b', 'e', 'n':
 		p.async(ts, category, raw, name)
 	case 'S', 'F', 'T', 'p':
@@ -236,6 +241,7 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 		if id != model.None && e.tdur != 0 {
 			p.Store.Slice.ThreadDur.Set(int64(id), e.tdur)
 		}
+		p.stacks(id, track)
 		p.bindFlow(ts, id)
 		return
 	}
@@ -246,6 +252,7 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 		if id = p.Slices.Scoped(ts, e.dur, beside, category, name, nil); id != model.None {
 			p.Flows.BindNext(track, id)
 		}
+		track = beside
 	}
 	if id != model.None {
 		p.setArgs(id)
@@ -256,7 +263,25 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 			p.Store.Slice.ThreadDur.Set(int64(id), e.tdur)
 		}
 	}
+	p.stacks(id, track)
 	p.bindFlow(ts, id)
+}
+
+// stacks adds the event's call stacks to a slice, which begins or ends there.
+func (p *parser) stacks(slice model.SliceID, track model.TrackID) {
+	e := &p.event
+	for i, id := range [...]uint32{uint32(e.stacks), uint32(e.stacks >> 32)} {
+		if id == 0 {
+			continue
+		}
+		f := p.frames()[p.Store.Strings.Get(model.StringID(id))]
+		if f == nil {
+			p.File.Unread(model.StatUnreadFact, model.None, "stack without frames").
+				Say("stack is not in stackFrames", "stacks are not in stackFrames").Add(model.LogEntry{TS: p.ts, HasTS: true})
+			continue
+		}
+		p.Store.Stacks.AddToSlice(slice, track, f.callsite, i == 1 || e.phase == 'E' || e.phase == 'e')
+	}
 }
 
 // asyncTrack returns the track of the async event, or false if it lacks what identifies it.
@@ -279,9 +304,11 @@ func (p *parser) async(ts int64, category, raw, name model.StringID) {
 	}
 	switch e.phase {
 	case 'b':
-		p.bindFlow(ts, p.Slices.Begin(ts, track, category, name, p.source()))
+		slice := p.Slices.Begin(ts, track, category, name, p.source())
+		p.stacks(slice, track)
+		p.bindFlow(ts, slice)
 	case 'e':
-		p.Slices.End(ts, track, category, raw, p.source())
+		p.stacks(p.Slices.End(ts, track, category, raw, p.source()), track)
 	default:
 		p.bindFlow(ts, p.point(ts, track, category, raw))
 	}
@@ -364,6 +391,7 @@ func (p *parser) point(ts int64, track model.TrackID, category, name model.Strin
 	if id != model.None {
 		p.setArgs(id)
 	}
+	p.stacks(id, track)
 	return id
 }
 

@@ -21,7 +21,7 @@ func (t *tokenizer) stacks() error {
 	if t.samples == nil {
 		return nil
 	}
-	frames := t.frames()
+	frames := t.parser.frames()
 	var all []sample
 	l := jsonlex.Lexer{Buf: append(t.samples, ' ')}
 	err := l.Elements(func(v jsonlex.Value) {

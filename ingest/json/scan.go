@@ -44,11 +44,12 @@ type memberLead struct {
 type scanned struct {
 	event
 	ts              int64
-	local, global   id     // of id2
-	idScope         uint64 // hash of the scope of the id
-	others          uint64 // members that are not read, by the bits of their names
-	start, end      int    // of the event in the buffer
-	texts, textsEnd int    // its texts in the block
+	local, global   id        // of id2
+	idScope         uint64    // hash of the scope of the id
+	stacks          [2][]byte // ids of frames in stackFrames, at its begin and at its end
+	others          uint64    // members that are not read, by the bits of their names
+	start, end      int       // of the event in the buffer
+	texts, textsEnd int       // its texts in the block
 	faults          []fault
 	skip            bool // it is empty, or cannot be used
 	tolerated       jsonlex.Tolerated
@@ -252,6 +253,13 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 		switch field {
 		case fieldOther:
 			e.others |= lead.other
+		case fieldStack, fieldEndStack:
+			i := field - fieldStack
+			if v.Resolved || v.Kind != jsonlex.Text && v.Kind != jsonlex.Integer {
+				e.others |= b.other(stackMembers[i])
+			} else {
+				e.stacks[i] = v.Raw
+			}
 		case fieldPhase:
 			e.phase = 0
 			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
@@ -425,6 +433,9 @@ func scopeOf(v jsonlex.Value, was byte) byte {
 	return was
 }
 
+// stackMembers are the members with the ids of frames.
+var stackMembers = [...]string{"sf", "esf"}
+
 // The members of an event.
 const (
 	fieldNone = iota
@@ -446,6 +457,8 @@ const (
 	fieldFlowIn
 	fieldFlowOut
 	fieldScope
+	fieldStack
+	fieldEndStack
 	fieldArgs
 	fields // how many there are
 )
@@ -486,6 +499,10 @@ func fieldOf(key []byte) int {
 		return fieldFlowOut
 	case "s":
 		return fieldScope
+	case stackMembers[0]:
+		return fieldStack
+	case stackMembers[1]:
+		return fieldEndStack
 	case "args":
 		return fieldArgs
 	}

@@ -49,6 +49,7 @@ type event struct {
 	dur, tts, tdur int64
 	id, bindID     uint64
 	cookie         uint64
+	stacks         uint64 // texts, the ids of two frames, or 0
 	args           []byte // the object's text, empty for none
 }
 
@@ -71,6 +72,7 @@ const (
 	flagBind
 	flagCookie
 	flagLate
+	flagStacks
 )
 
 const tokenHead = 1 + 2 + 1 + 4*4
@@ -78,7 +80,7 @@ const tokenHead = 1 + 2 + 1 + 4*4
 // size returns the size of the event's token in bytes.
 func (e *event) size() int {
 	n := tokenHead + len(e.args)
-	for _, present := range [...]bool{e.wide(), e.hasDur, e.hasTTS, e.hasTDur, e.idKind != idNone, e.bind != idNone, e.cookieKind != cookieNone} {
+	for _, present := range [...]bool{e.wide(), e.hasDur, e.hasTTS, e.hasTDur, e.idKind != idNone, e.bind != idNone, e.cookieKind != cookieNone, e.stacks != 0} {
 		if present {
 			n += 8
 		}
@@ -109,6 +111,7 @@ func (e *event) encode(b []byte) {
 	put(flagID, e.idKind != idNone, e.id)
 	put(flagBind, e.bind != idNone, e.bindID)
 	put(flagCookie, e.cookieKind != cookieNone, e.cookie)
+	put(flagStacks, e.stacks != 0, e.stacks)
 	for _, f := range [...]struct {
 		flag uint16
 		set  bool
@@ -164,6 +167,7 @@ func (e *event) decode(b []byte) {
 	e.id = take(flagID)
 	e.bindID = take(flagBind)
 	e.cookie = take(flagCookie)
+	e.stacks = take(flagStacks)
 	e.args = b[p:]
 }
 

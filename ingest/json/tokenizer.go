@@ -530,6 +530,15 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 	for left := s.others; left != 0; left &= left - 1 {
 		t.other(b.others[bits.TrailingZeros64(left)]).AddAt(b.base + int64(s.start))
 	}
+	for i, id := range s.stacks {
+		switch {
+		case id == nil:
+		case strings.IndexByte(withStack, s.phase) < 0:
+			t.other(stackMembers[i]).AddAt(b.base + int64(s.start))
+		default:
+			s.event.stacks |= uint64(t.in.Store.Strings.InternBytes(id)) << (32 * i)
+		}
+	}
 	t.tolerate(s.tolerated, b.base+int64(s.start))
 	if s.notUTF8 {
 		t.in.File.PlaceAt(model.StatInvalidUTF8, b.base+int64(s.start))
@@ -563,6 +572,9 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 	}
 	return t.push(s.ts, e, b.base+int64(s.end))
 }
+
+// withStack are the phases of events that become slices, which may have a call stack.
+const withStack = "XBEbeniIR"
 
 // other returns the count of a member of events that is not read.
 func (t *tokenizer) other(name string) *model.Unread {

@@ -68,6 +68,14 @@ type reader struct {
 	found   bool     // there was a list of threads
 
 	mappings map[mappingKey]profile.MappingID
+
+	textFields map[string][]textField // by the type of markers
+}
+
+// textField is a field of markers that has the index of a text.
+type textField struct {
+	name string
+	arg  model.StringID
 }
 
 // process is the profile of one process.
@@ -81,7 +89,8 @@ type process struct {
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
-	r := &reader{Reader: jsonlex.NewReader(in), in: in, event: token.NewWriter(in.Store), mappings: map[mappingKey]profile.MappingID{}}
+	r := &reader{Reader: jsonlex.NewReader(in), in: in, event: token.NewWriter(in.Store),
+		mappings: map[mappingKey]profile.MappingID{}, textFields: map[string][]textField{}}
 	r.events = in.Sorter.NewStream(newParser(r))
 	_, err := r.Peek()
 	if err == nil {
@@ -241,6 +250,21 @@ func (r *reader) meta(p *process, depth int) error {
 				p.categories = append(p.categories, r.categoryName(v))
 				return err
 			})
+		case "markerSchema":
+			if ok, err := r.at('['); !ok {
+				return err
+			}
+			return r.EachElement(func() error {
+				v, err := r.ReadValue()
+				r.markerType(v)
+				return err
+			})
+		case "sampleUnits":
+			v, err := r.ReadValue()
+			if member(v, "time") == "bytes" {
+				return format.Errorf(format.ErrUnsupported, r.Offset(), "a profile of the size of a file, whose times are bytes")
+			}
+			return err
 		}
 		if c := r.Buf[r.Pos]; c == '{' || c == '[' {
 			return r.unread(key)
@@ -264,16 +288,46 @@ func (r *reader) meta(p *process, depth int) error {
 
 // categoryName returns the name of a category, or 0.
 func (r *reader) categoryName(v jsonlex.Value) (name model.StringID) {
+	if text := member(v, "name"); text != "" {
+		name = r.in.Store.Strings.Intern(text)
+	}
+	return name
+}
+
+// markerType notes which fields of a type of markers have indices of texts.
+func (r *reader) markerType(v jsonlex.Value) {
 	if v.Kind != jsonlex.Object {
-		return 0
+		return
+	}
+	name := member(v, "name")
+	l := jsonlex.Lexer{Buf: v.Raw}
+	_ = l.Members(func(key []byte, v jsonlex.Value) {
+		if v.Kind != jsonlex.Array || string(key) != "fields" && string(key) != "data" {
+			return
+		}
+		l := jsonlex.Lexer{Buf: v.Raw}
+		_ = l.Elements(func(v jsonlex.Value) {
+			switch member(v, "format") {
+			case "unique-string", "flow-id", "terminating-flow-id":
+				field := member(v, "key")
+				r.textFields[name] = append(r.textFields[name], textField{field, r.in.Store.Strings.Intern("data." + field)})
+			}
+		})
+	})
+}
+
+// member returns the text of a member of an object, or "".
+func member(v jsonlex.Value, name string) (text string) {
+	if v.Kind != jsonlex.Object {
+		return ""
 	}
 	l := jsonlex.Lexer{Buf: v.Raw}
 	_ = l.Members(func(key []byte, v jsonlex.Value) {
-		if string(key) == "name" && v.Kind == jsonlex.Text {
-			name = r.in.Store.Strings.InternBytes(v.Raw)
+		if string(key) == name && v.Kind == jsonlex.Text {
+			text = string(v.Raw)
 		}
 	})
-	return name
+	return text
 }
 
 // thread reads the thread at the position and pushes its samples and markers, or keeps them until

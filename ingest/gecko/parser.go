@@ -178,6 +178,8 @@ func ofData(data []byte, time float64) (p phase, start, end float64) {
 var tracks = &model.Blueprint{Classification: "firefox_marker",
 	Dims: []string{"utid", "firefox_marker_category", "firefox_marker_name"}}
 
+var overlapping = model.AsyncBlueprint(model.Blueprint{Classification: "firefox_overlapping_marker", Dims: tracks.Dims})
+
 // parser turns samples and markers into rows.
 type parser struct {
 	*reader
@@ -240,7 +242,10 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	}
 	var args model.ArgSource
 	if len(event) > 0 {
-		args = model.ArgFunc(func(set *model.ArgSet) { p.args.Add(set, "data", event) })
+		args = model.ArgFunc(func(set *model.ArgSet) {
+			p.args.Add(set, "data", event)
+			p.texts(set, event, t)
+		})
 	}
 	track := p.in.Tracks.Intern(tracks, &model.TrackOptions{Name: name}, model.IntDim(p.utid(t)), model.StringDim(category), model.StringDim(name))
 	switch slices := p.in.Slices; kind {
@@ -249,7 +254,28 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	case intervalEnd:
 		slices.End(ts, track, category, name, args)
 	default:
-		slices.Scoped(ts, dur, track, category, name, args)
+		// Markers may overlap; those of the types that are stack-based do not.
+		if _, overlap := slices.ScopedOr(ts, dur, track, category, name, args); overlap != nil {
+			track = p.in.Async.Overlapping(overlapping, &model.TrackOptions{Name: name}, ts, dur,
+				model.IntDim(p.utid(t)), model.StringDim(category), model.StringDim(name))
+			slices.Scoped(ts, dur, track, category, name, args)
+		}
 	}
 	return nil
+}
+
+// texts replaces the indices of texts in the args of a marker with the texts.
+func (p *parser) texts(set *model.ArgSet, data []byte, t *thread) {
+	if len(p.textFields) == 0 {
+		return
+	}
+	v := jsonlex.Value{Kind: jsonlex.Object, Raw: data}
+	for _, f := range p.textFields[member(v, "type")] {
+		l := jsonlex.Lexer{Buf: data}
+		_ = l.Members(func(key []byte, v jsonlex.Value) {
+			if string(key) == f.name && v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int < int64(len(t.names)) {
+				set.Add(f.arg, model.StringArg(t.names[v.Int]))
+			}
+		})
+	}
 }

@@ -2,7 +2,10 @@ package gecko
 
 import (
 	"bytes"
+	"maps"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
@@ -25,6 +28,7 @@ type thread struct {
 	frameFuncs, funcNames   []int32 // of frames, in column layout
 	frameNames              []int32 // names of frames, in row layout
 	stackParents, stackTops []int32
+	stackOffsets            []int32 // how far before a stack its parent is, 0 if it has none; in newer profiles
 	samples                 samples
 	markers                 markers
 
@@ -121,17 +125,17 @@ func (r *reader) members(t *thread) error {
 				return nil
 			})
 		case "frameTable":
-			return r.table(columns{indices: map[string]*[]int32{"func": &t.frameFuncs, "location": &t.frameNames}})
+			return r.table(key, columns{indices: map[string]*[]int32{"func": &t.frameFuncs, "location": &t.frameNames}})
 		case "funcTable":
-			return r.table(columns{indices: map[string]*[]int32{"name": &t.funcNames}})
+			return r.table(key, columns{indices: map[string]*[]int32{"name": &t.funcNames}})
 		case "stackTable":
-			return r.table(columns{indices: map[string]*[]int32{"prefix": &t.stackParents, "frame": &t.stackTops}})
+			return r.table(key, columns{indices: map[string]*[]int32{"prefix": &t.stackParents, "prefixOffset": &t.stackOffsets, "frame": &t.stackTops}})
 		case "samples":
-			return r.table(columns{indices: map[string]*[]int32{"stack": &s.stacks},
+			return r.table(key, columns{indices: map[string]*[]int32{"stack": &s.stacks},
 				numbers: map[string]*[]float64{"time": &s.times, "timeDeltas": &s.deltas, "weight": &s.weights},
 				texts:   map[string]*string{"weightType": &s.weightType}})
 		case "markers":
-			return r.table(columns{indices: map[string]*[]int32{"name": &m.names, "phase": &m.phases, "category": &m.categories},
+			return r.table(key, columns{indices: map[string]*[]int32{"name": &m.names, "phase": &m.phases, "category": &m.categories},
 				numbers: map[string]*[]float64{"startTime": &m.starts, "endTime": &m.ends, "time": &m.times}, data: &m.data})
 		}
 		return r.unread(key)
@@ -194,10 +198,11 @@ func (t *rows) cell(row, column int) float64 {
 
 // table reads the table at the position, in row or column layout. Rows may come before
 // their schema. If the end is missing, the rest is still used.
-func (r *reader) table(c columns) error {
+func (r *reader) table(key []byte, c columns) error {
 	if ok, err := r.at('{'); !ok {
 		return err
 	}
+	name, offset := string(key), r.Offset()
 	t := rows{schema: map[string]int{}}
 	err := r.EachMember(func(key []byte) error {
 		if string(key) == "schema" {
@@ -212,6 +217,9 @@ func (r *reader) table(c columns) error {
 		}
 		indices, numbers := c.indices[string(key)], c.numbers[string(key)]
 		if indices == nil && numbers == nil && string(key) != "data" {
+			if c := r.Buf[r.Pos]; c == '[' {
+				r.unreadColumn(name, string(key), offset)
+			}
 			return r.Skip()
 		}
 		if ok, err := r.at('['); !ok {
@@ -242,7 +250,22 @@ func (r *reader) table(c columns) error {
 		})
 	})
 	t.columns(c)
+	for _, column := range slices.Sorted(maps.Keys(t.schema)) {
+		read := c.indices[column] != nil || c.numbers[column] != nil || c.data != nil && column == "data"
+		if !read && len(t.starts) > 0 {
+			r.unreadColumn(name, column, offset)
+		}
+	}
 	return err
+}
+
+// unreadColumn counts a column that is not read. Those of samples and markers are measurements, and are counted by name; those of
+// frames and functions are many.
+func (r *reader) unreadColumn(table, column string, offset int64) {
+	if table == "samples" || table == "markers" {
+		table += "." + column
+	}
+	r.in.File.Unread(model.StatUnreadFact, model.None, table+" column").AddAt(offset)
 }
 
 // numbers calls f with each element of the list at the position, NaN if it is no number.
@@ -349,7 +372,7 @@ func (t *thread) resolve(r *reader, p *process) {
 		return
 	}
 	t.stacks(r)
-	t.frameFuncs, t.funcNames, t.frameNames, t.stackParents, t.stackTops = nil, nil, nil, nil, nil
+	t.frameFuncs, t.funcNames, t.frameNames, t.stackParents, t.stackOffsets, t.stackTops = nil, nil, nil, nil, nil, nil
 }
 
 // stacks stores the stacks in the thread's tables.
@@ -357,17 +380,25 @@ func (t *thread) stacks(r *reader) {
 	frames := make([]profile.FrameID, max(len(t.frameFuncs), len(t.frameNames)))
 	for i := range frames {
 		name := int32(none)
-		if i < len(t.frameNames) {
+		located := i < len(t.frameNames)
+		if located {
 			name = t.frameNames[i]
 		} else if f := t.frameFuncs[i]; f >= 0 && int(f) < len(t.funcNames) {
 			name = t.funcNames[f]
 		}
 		frames[i] = model.None
 		if name >= 0 && int(name) < len(t.names) {
-			frames[i] = r.frame(t.names[name])
+			frames[i] = r.frame(t.names[name], located)
 		} else {
 			r.damaged(t.offset)
 		}
+	}
+	for i := len(t.stackParents); i < len(t.stackOffsets); i++ {
+		parent := int32(none)
+		if offset := t.stackOffsets[i]; offset != 0 {
+			parent = int32(i) - offset
+		}
+		t.stackParents = append(t.stackParents, parent)
 	}
 	t.callsites = make([]profile.CallsiteID, min(len(t.stackParents), len(t.stackTops)))
 	for i := range t.callsites {
@@ -389,10 +420,16 @@ func (t *thread) stacks(r *reader) {
 	}
 }
 
+// sourceIndex matches the index of the source that Firefox writes after the position of a JavaScript function.
+var sourceIndex = regexp.MustCompile(`(:[0-9]+\)?)\[[0-9]+\]$`)
+
 // frame returns the frame of a function. The file may follow the name: read (in
-// libc.so).
-func (r *reader) frame(name model.StringID) profile.FrameID {
+// libc.so). A location is the name of a frame in row layout.
+func (r *reader) frame(name model.StringID, located bool) profile.FrameID {
 	stacks, strings := r.in.Store.Stacks, r.in.Store.Strings
+	if text := strings.Get(name); located && text != "" && text[len(text)-1] == ']' {
+		name = strings.Intern(sourceIndex.ReplaceAllString(text, "$1"))
+	}
 	function, file, inFile := bytes.Cut([]byte(strings.Get(name)), []byte(" (in "))
 	if inFile {
 		file, _, _ = bytes.Cut(file, []byte(")"))

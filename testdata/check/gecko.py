@@ -4,7 +4,8 @@ usage: gecko.py PROFILE DATASET
 
 Tables are in rows with a schema, as Gecko writes them, or in columns, as the Firefox Profiler does. A marker is a slice: phase 0 is a moment,
 1 an interval, 2 a start and 3 an end of one name and thread. Profiles before version 19 have a time, and in the data of a marker its startTime
-and endTime, or the interval ("start", "end") of a tracing marker. Processes start at their own times.
+and endTime, or the interval ("start", "end") of a tracing marker. Processes start at their own times. A field of a marker whose format in
+the marker schema is that of a text in the table of texts has its index.
 """
 import collections, gzip, json, sys
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -17,7 +18,8 @@ with open(path, 'rb') as file:
     raw = file.read()
 if raw[:2] == b'\x1f\x8b':
     raw = gzip.decompress(raw)
-samples, markers = collections.Counter(), collections.Counter()
+samples, markers, texts = collections.Counter(), collections.Counter(), collections.Counter()
+fields = collections.defaultdict(set)  # those with indices of texts, by the type of the marker
 processes = collections.defaultdict(set)  # names by pid; <123> is samply's placeholder
 
 
@@ -47,7 +49,10 @@ def add_samples(thread, tid, strings, shared, shift):
         functions = (thread.get('funcTable') or shared['funcTable'])['name']
         locations = [functions[f] for f in frames['func']]
     paths = []
-    for prefix, frame in zip(column(stacks, 'prefix'), column(stacks, 'frame')):
+    prefixes = column(stacks, 'prefix')
+    if prefixes is None:
+        prefixes = [i - offset if offset else None for i, offset in enumerate(stacks['prefixOffset'])]
+    for prefix, frame in zip(prefixes, column(stacks, 'frame')):
         name = strings[locations[frame]].split(' (in ')[0]
         paths.append((paths[prefix] if prefix is not None else ()) + (name,))
     table = thread['samples']
@@ -68,8 +73,10 @@ def add_markers(thread, tid, strings, shift):
     columns = [column(table, c) or [None] * len(names) for c in ('phase', 'startTime', 'endTime', 'time', 'data')]
     begun = collections.defaultdict(list)
     for name, phase, start, end, time, data in zip(names, *columns):
+        data = data or {}
+        for field in fields[data.get('type')] & data.keys():
+            texts[ns((end if phase == 3 else start) + shift), strings[name], tid, f'data.{field}', strings[data[field]]] += 1
         if phase is None:
-            data = data or {}
             start, end = data.get('startTime'), data.get('endTime')
             interval = data.get('interval') if data.get('type') == 'tracing' else None
             phase = {'start': 2, 'end': 3}.get(interval, 0 if start is None or end is None else 1)
@@ -88,6 +95,8 @@ def add_markers(thread, tid, strings, shift):
 
 def add(profile, shift):
     shared = profile.get('shared') or {}
+    for schema in profile.get('meta', {}).get('markerSchema', []):
+        fields[schema['name']] |= {f['key'] for f in schema.get('fields') or schema.get('data') or [] if f.get('format') in ('unique-string', 'flow-id', 'terminating-flow-id')}
     for thread in profile.get('threads', []):
         if isinstance(thread, str):
             thread = json.loads(thread, parse_float=Decimal)
@@ -120,8 +129,10 @@ for id_, parent, name in rows("SELECT c.id, c.parent_id, f.name FROM '{d}/stack_
     stacks[id_] = stacks[parent] + (name,)
 got = collections.Counter((ts, tid, stacks[c]) for ts, tid, c in rows("SELECT s.ts, t.tid, s.callsite_id FROM '{d}/stack_sample.parquet' s LEFT JOIN '{d}/thread.parquet' t USING (utid)"))
 slices = collections.Counter(rows("SELECT s.ts, s.dur, s.name, t.tid FROM '{d}/slice.parquet' s LEFT JOIN '{d}/thread_track.parquet' tt ON tt.id = s.track_id LEFT JOIN '{d}/thread.parquet' t USING (utid)"))
+args = collections.Counter(row for row in rows("SELECT s.ts, s.name, t.tid, a.key, a.string_value FROM '{d}/slice.parquet' s JOIN '{d}/args.parquet' a USING (arg_set_id) LEFT JOIN '{d}/thread_track.parquet' tt ON tt.id = s.track_id LEFT JOIN '{d}/thread.parquet' t USING (utid)")
+                           if row[3] in {f'data.{f}' for names in fields.values() for f in names} and row[4] is not None)
 differ = 0
-for what, file, dataset_rows in ('samples', samples, got), ('markers', markers, slices):
+for what, file, dataset_rows in ('samples', samples, got), ('markers', markers, slices), ('texts of markers', texts, args):
     missing, extra = file - dataset_rows, dataset_rows - file
     differ += sum(missing.values()) + sum(extra.values())
     print(sum(file.values()), what, 'of the file,', sum(missing.values()), 'missing,', sum(extra.values()), 'more', [*missing][:4], [*extra][:4])

@@ -62,12 +62,12 @@ var (
 		}}
 )
 
-// gpuFrequency stores a frequency in units of scale kHz.
-func gpuFrequency(field string, scale float64) handler {
+// gpuFrequency stores a frequency in kHz.
+func gpuFrequency(field string) handler {
 	return func(p *Parser, e *Event) {
 		gpu := e.Int("gpu_id")
 		track := p.Tracks.Intern(tracks.GPUFrequency, nil, model.IntDim(p.Machine.GPU(gpu)), model.IntDim(gpu))
-		p.count(e, track, e.Float(field)*scale, nil)
+		p.count(e, track, e.Float(field), nil)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ftrace
 
 import (
+	"bytes"
 	"fmt"
 	"math/bits"
 
@@ -31,10 +32,16 @@ var (
 	f2fsCheckpoint = &model.Blueprint{Classification: "f2fs_write_checkpoint", Dims: []string{"upid"}}
 )
 
+// ufsCommand handles the send and the completion of a command. Older kernels, such as 5.10, tell them apart by a text (send,
+// scsi_send, complete, dev_complete), newer ones by a number.
 func ufsCommand(p *Parser, e *Event) {
-	ended := e.Int("str_t") != 0
+	ended, idle := e.Int("str_t") != 0, e.Int("str_t") == 1
+	if text := e.Text("str"); text != nil && !e.Has("str_t") {
+		ended = !bytes.Contains(text, []byte("send"))
+		idle = ended
+	}
 	busy := bits.OnesCount32(uint32(e.Uint("doorbell")))
-	if busy == 0 && e.Int("str_t") != 1 {
+	if busy == 0 && !idle {
 		busy = 1
 	}
 	p.count(e, p.Tracks.Intern(ufsCommands, nil), float64(busy), nil)

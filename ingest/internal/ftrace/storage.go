@@ -113,10 +113,14 @@ var f2fsLatencies = []string{
 	"write_async_meta_peak", "m_wr_as_peak", "write_async_meta_avg", "m_wr_as_avg", "write_async_meta_cnt", "m_wr_as_cnt",
 }
 
+// deviceNumbers formats the major and minor number of a device, which are encoded as in stat(2).
+func deviceNumbers(dev uint64) string {
+	return fmt.Sprintf("%d:%d", dev>>32&^0xfff|dev>>8&0xfff, dev>>12&0xffffff00|dev&0xff)
+}
+
 func f2fsCount(b *model.Blueprint, pairs []string) handler {
 	return func(p *Parser, e *Event) {
-		dev := e.Uint("dev")
-		device := model.StringDim(p.word(fmt.Sprintf("%d:%d", dev>>8&0xff, dev&0xff)))
+		device := model.StringDim(p.word(deviceNumbers(e.Uint("dev"))))
 		for i := 0; i < len(pairs); i += 2 {
 			p.count(e, p.Tracks.Intern(b, nil, device, model.StringDim(p.word(pairs[i]))), e.Float(pairs[i+1]), nil)
 		}

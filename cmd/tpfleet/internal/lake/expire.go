@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -171,18 +172,24 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 	if err != nil {
 		return err
 	}
+	var orphans []string
 	for _, f := range plan.OrphanFiles() {
-		if !strings.HasPrefix(f.Path, place(t)+"/") && !strings.HasPrefix(f.Path, folder.Path(place(t))+"/") {
+		name, there := strings.CutPrefix(f.Path, place(t)+"/")
+		if !there { // a folder of this machine
+			name, there = strings.CutPrefix(f.Path, folder.Path(place(t))+string(filepath.Separator))
+		}
+		if !there {
 			return fmt.Errorf("%s is not in the table's folder", f.Path)
 		}
 		found(f.Path)
+		orphans = append(orphans, place(t)+"/"+filepath.ToSlash(name))
 		total.Files++
 		total.Bytes += f.SizeBytes
 	}
-	if !dry && len(plan.Files()) > 0 {
-		_, err = t.ExecuteOrphanCleanup(ctx, plan)
+	if dry {
+		return nil
 	}
-	return err
+	return l.delete(ctx, orphans)
 }
 
 // owns returns an error if files in the table's folder may be those of another table.

@@ -73,6 +73,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, %v, want %v", name, value, there, want)
 		}
 	}
+	checkExpressions(t, got)
 	size := 0.0
 	for _, table := range s.Tables {
 		if table.Name != "trace" {

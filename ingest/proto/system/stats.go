@@ -1,6 +1,8 @@
 package system
 
 import (
+	"math"
+
 	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
@@ -13,10 +15,11 @@ import (
 type sysStats struct {
 	*proto.Reader
 	disks map[string]diskStats
+	zones map[string]string // the first thermal zone of each type
 }
 
 func systemStats(r *proto.Reader) *proto.Module {
-	s := &sysStats{Reader: r, disks: map[string]diskStats{}}
+	s := &sysStats{Reader: r, disks: map[string]diskStats{}, zones: map[string]string{}}
 	return &proto.Module{Fields: []uint32{pb.TracePacket_SysStats}, Parse: s.parse}
 }
 
@@ -91,8 +94,7 @@ func (s *sysStats) parse(e *proto.Event) {
 		case pb.SysStats_Psi:
 			s.named(e.TS, pressure, pressureKeys, data, 1, model.StatPsiUnknownResource)
 		case pb.SysStats_ThermalZone:
-			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_ThermalZone_Temp)), temperatures,
-				s.dim(message.Bytes(data, pb.SysStats_ThermalZone_Type)))
+			s.thermalZone(e.TS, data)
 		case pb.SysStats_CpuidleState:
 			cpu := model.IntDim(int64(message.Uint32(data, pb.SysStats_CpuIdleState_CPUID)))
 			for state := range message.Messages(data, pb.SysStats_CpuIdleState_CpuidleStateEntry) {
@@ -107,6 +109,33 @@ func (s *sysStats) parse(e *proto.Event) {
 			s.slab(e.TS, data)
 		}
 	}
+}
+
+// thermalZone stores the temperature of a zone, in degrees Celsius. It is missing while the sensor cannot be read.
+func (s *sysStats) thermalZone(ts int64, data []byte) {
+	temperature, ok := wire.Find(data, pb.SysStats_ThermalZone_Temp)
+	if !ok {
+		return
+	}
+	// The recorder divides negative thousandths as if they were unsigned.
+	const wrap = math.MaxUint64 / 1000
+	degrees := temperature.Int64()
+	if degrees > wrap/2 {
+		degrees -= wrap
+	}
+	s.push(ts, float64(degrees), temperatures, s.zone(data))
+}
+
+// zone returns the name of a thermal zone. That is its type, and for a second zone of a type also its own name.
+func (s *sysStats) zone(data []byte) model.Dim {
+	name, kind := string(message.Bytes(data, pb.SysStats_ThermalZone_Name)), string(message.Bytes(data, pb.SysStats_ThermalZone_Type))
+	first, known := s.zones[kind]
+	if !known {
+		s.zones[kind] = name
+	} else if name != first {
+		kind += " (" + name + ")"
+	}
+	return s.dim([]byte(kind))
 }
 
 func (s *sysStats) dim(text []byte) model.Dim {

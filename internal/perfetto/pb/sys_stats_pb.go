@@ -62,6 +62,7 @@ const (
 
 // Fields of SysStats.ThermalZone.
 const (
+	SysStats_ThermalZone_Name = 1 // string name
 	SysStats_ThermalZone_Temp = 2 // uint64 temp
 	SysStats_ThermalZone_Type = 3 // string type
 )

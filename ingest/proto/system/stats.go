@@ -16,10 +16,11 @@ type sysStats struct {
 	*proto.Reader
 	disks map[string]diskStats
 	zones map[string]string // the first thermal zone of each type
+	gpu   model.TrackID     // None until used
 }
 
 func systemStats(r *proto.Reader) *proto.Module {
-	s := &sysStats{Reader: r, disks: map[string]diskStats{}, zones: map[string]string{}}
+	s := &sysStats{Reader: r, disks: map[string]diskStats{}, zones: map[string]string{}, gpu: model.None}
 	return &proto.Module{Fields: []uint32{pb.TracePacket_SysStats}, Parse: s.parse}
 }
 
@@ -103,12 +104,22 @@ func (s *sysStats) parse(e *proto.Event) {
 			}
 		case pb.SysStats_GpufreqMhz:
 			for mhz := range f.Varints {
-				s.push(e.TS, float64(mhz), tracks.GPUFrequency, model.IntDim(s.Machine.GPU(0)), model.IntDim(0))
+				s.Counters.Push(e.TS, float64(mhz), s.gpuTrack())
 			}
 		case pb.SysStats_SlabInfo:
 			s.slab(e.TS, data)
 		}
 	}
+}
+
+// gpuTrack returns the track of the polled GPU frequency. Its unit differs from that of the frequencies in other packets.
+func (s *sysStats) gpuTrack() model.TrackID {
+	if s.gpu == model.None {
+		megahertz := *tracks.GPUFrequency
+		megahertz.Unit = "MHz"
+		s.gpu = s.Tracks.Create(&megahertz, nil, model.IntDim(s.Machine.GPU(0)), model.IntDim(0))
+	}
+	return s.gpu
 }
 
 // thermalZone stores the temperature of a zone, in degrees Celsius. It is missing while the sensor cannot be read.

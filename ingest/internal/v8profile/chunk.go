@@ -2,6 +2,7 @@ package v8profile
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 )
@@ -16,7 +17,8 @@ type Chunk struct {
 	Ends    bool  // it has an end time
 	Nodes   []Node
 	Samples []uint32
-	Deltas  []int64 // ns
+	Deltas  []int64  // ns
+	Unread  []string // names of members that are not read
 
 	// Of files with a head, as Chrome wrote them before version 58. Their times are in seconds, those of samples in µs.
 	old              bool
@@ -34,6 +36,7 @@ type Node struct {
 	HasParent     bool
 	Children      []uint32
 	Function, URL string
+	Line          int64 // where the function begins, from 1, 0 if unknown
 }
 
 // Decode decodes the JSON of a chunk. Values of the wrong type count as zero. Decode returns false if the text is not JSON.
@@ -120,7 +123,21 @@ func (c *Chunk) timing(d *decoder, key string) error {
 	case "timestamps":
 		return d.times(&c.times)
 	}
-	return d.skip()
+	return c.unread(d, key)
+}
+
+// maxUnread is how many names of members that are not read a chunk notes.
+const maxUnread = 16
+
+// unread moves past a value that is not read, and notes its name unless it is empty.
+func (c *Chunk) unread(d *decoder, key string) error {
+	start := d.Pos
+	v, err := d.Value()
+	if (v.Kind == jsonlex.Text && len(v.Raw) > 0 || d.Pos-start > len("[]") && (v.Kind == jsonlex.Array || v.Kind == jsonlex.Object)) &&
+		len(c.Unread) < maxUnread && !slices.Contains(c.Unread, key) {
+		c.Unread = append(c.Unread, key)
+	}
+	return err
 }
 
 // tree decodes a member of a chunk's cpuProfile, which may have times of its own.
@@ -132,12 +149,12 @@ func (c *Chunk) tree(d *decoder, key string) error {
 		c.Nodes = c.Nodes[:0]
 		return d.elements(func() error {
 			var n Node
-			err := d.members(func(key []byte) error { return n.member(d, string(key)) })
+			err := d.members(func(key []byte) error { return c.member(d, &n, string(key)) })
 			c.Nodes = append(c.Nodes, n)
 			return err
 		})
 	}
-	return d.skip()
+	return c.unread(d, key)
 }
 
 // maxHead is how deep nodes are read in each other. V8 samples at most 255 frames.
@@ -153,7 +170,10 @@ func (c *Chunk) head(d *decoder, depth int) error {
 	var children []int
 	err := d.members(func(key []byte) error {
 		if string(key) != "children" {
-			return c.Nodes[at].member(d, string(key))
+			n := c.Nodes[at]
+			err := c.member(d, &n, string(key))
+			c.Nodes[at] = n
+			return err
 		}
 		return d.elements(func() error {
 			children = append(children, len(c.Nodes))
@@ -168,11 +188,12 @@ func (c *Chunk) head(d *decoder, depth int) error {
 	return err
 }
 
-func (n *Node) member(d *decoder, key string) error {
+// member decodes a member of a node.
+func (c *Chunk) member(d *decoder, n *Node, key string) error {
 	switch key {
-	case "functionName", "url": // of a node in a head
+	case "functionName", "url", "lineNumber": // of a node in a head, where lines count from 1
 		v, err := d.Value()
-		n.name(key, v)
+		n.function(key, v, 0)
 		return err
 	case "id":
 		return d.id(&n.ID)
@@ -184,15 +205,20 @@ func (n *Node) member(d *decoder, key string) error {
 	case "callFrame":
 		return d.members(func(key []byte) error {
 			v, err := d.Value()
-			n.name(string(key), v)
+			n.function(string(key), v, 1)
 			return err
 		})
+	case "scriptId": // as text
+		return d.skip()
 	}
-	return d.skip()
+	return c.unread(d, key)
 }
 
-func (n *Node) name(key string, v jsonlex.Value) {
+// function decodes what a node says of its function. first is added to lines so that they count from 1.
+func (n *Node) function(key string, v jsonlex.Value, first int64) {
 	switch {
+	case key == "lineNumber" && v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int < math.MaxInt32:
+		n.Line = v.Int + first
 	case v.Kind != jsonlex.Text:
 	case key == "functionName":
 		n.Function = string(v.Raw)

@@ -109,11 +109,14 @@ func (p *Profiles) Add(key Key, thread int64, c *Chunk) error {
 			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
 		}
 	}
-	if len(c.Samples) != len(c.Deltas) {
-		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
-		return nil
+	for _, name := range c.Unread {
+		p.File.Unread(model.StatUnreadFact, model.None, name+" of V8 profile").Add(model.LogEntry{})
 	}
-	for n, node := range c.Samples {
+	timed := min(len(c.Samples), len(c.Deltas))
+	if lost := max(len(c.Samples), len(c.Deltas)) - timed; lost > 0 {
+		p.File.Add(model.StatLegacyV8CPUProfileInvalidSample, model.None, int64(lost))
+	}
+	for n, node := range c.Samples[:timed] {
 		cpu.ts += c.Deltas[n]
 		if err := p.push(cpu.ts, uint32(i), node, thread); err != nil {
 			return err
@@ -155,7 +158,11 @@ func (p *Profiles) node(cpu *cpuProfile, n *Node) bool {
 	if n.URL != "" {
 		url = strings.Intern(n.URL)
 	}
-	frame := stacks.FunctionFrame(cpu.mapping, strings.Intern(n.Function), url, 0)
+	line := int64(0)
+	if cpu.process == model.None { // Trace Processor's rows of traces have no lines
+		line = n.Line
+	}
+	frame := stacks.FunctionFrame(cpu.mapping, strings.Intern(n.Function), url, line)
 	parent := profile.CallsiteID(model.None)
 	above, ok := cpu.parent[n.ID]
 	if n.HasParent {

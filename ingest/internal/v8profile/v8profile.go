@@ -158,11 +158,7 @@ func (p *Profiles) node(cpu *cpuProfile, n *Node) bool {
 	if n.URL != "" {
 		url = strings.Intern(n.URL)
 	}
-	line := int64(0)
-	if cpu.process == model.None { // Trace Processor's rows of traces have no lines
-		line = n.Line
-	}
-	frame := stacks.FunctionFrame(cpu.mapping, strings.Intern(n.Function), url, line)
+	frame := stacks.FunctionFrame(cpu.mapping, strings.Intern(n.Function), url, n.Line)
 	parent := profile.CallsiteID(model.None)
 	above, ok := cpu.parent[n.ID]
 	if n.HasParent {

@@ -25,6 +25,18 @@ func (t *tokenizer) profileEvent(e *event) error {
 	return t.v8.Add(key, t.owners.number(e.tid), &chunk)
 }
 
+// wholeProfile reads a profile in an instant event, as Chrome's DevTools wrote it before version 58.
+func (t *tokenizer) wholeProfile(e *event) error {
+	var profile v8profile.Chunk
+	if !profile.DecodeWhole(e.args) {
+		t.in.File.Count(model.StatJSONTokenizerFailure)
+		return nil
+	}
+	t.wholeProfiles++
+	key := v8profile.Key{ID: ^t.wholeProfiles, Process: t.owners.number(e.pid)}
+	return cmp.Or(t.v8.Start(key, profile.Start, profile.Start), t.v8.Add(key, t.owners.number(e.tid), &profile))
+}
+
 // owners number the pids and tids that have profiles.
 type owners struct {
 	list    []id

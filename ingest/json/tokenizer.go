@@ -50,6 +50,7 @@ type tokenizer struct {
 
 	stackFrames, samples []byte          // values of these keys, read at the end
 	profile              v8profile.Chunk // of a .cpuprofile file
+	wholeProfiles        uint64          // how many events had one
 	owners               owners
 }
 
@@ -569,6 +570,11 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 	}
 	if e.phase == 'P' && e.idKind != idNone { // others are old samples
 		return t.profileEvent(e)
+	}
+	if e.phase == 'I' && len(e.args) > 0 && t.in.Store.Strings.Get(model.StringID(e.name)) == "CpuProfile" {
+		if err := t.wholeProfile(e); err != nil {
+			return err
+		}
 	}
 	return t.push(s.ts, e, b.base+int64(s.end))
 }

@@ -20,6 +20,8 @@ type Chunk struct {
 	Deltas  []int64  // ns
 	Unread  []string // names of members that are not read
 
+	whole bool // its cpuProfile has times
+
 	// Of files with a head, as Chrome wrote them before version 58. Their times are in seconds, those of samples in µs.
 	old              bool
 	startOld, endOld int64 // ns
@@ -52,6 +54,14 @@ func (c *Chunk) DecodeArgs(text []byte) bool {
 			return d.skip()
 		})
 	})
+}
+
+// DecodeWhole decodes the args of an event with a whole profile, which has its own times, as DecodeArgs does, and completes it.
+func (c *Chunk) DecodeWhole(text []byte) bool {
+	c.whole = true
+	ok := c.DecodeArgs(text)
+	c.Complete()
+	return ok
 }
 
 // DecodeMember decodes a member of a .cpuprofile file, as Decode does.
@@ -140,7 +150,7 @@ func (c *Chunk) unread(d *decoder, key string) error {
 	return err
 }
 
-// tree decodes a member of a chunk's cpuProfile, which may have times of its own.
+// tree decodes a member of a chunk's cpuProfile.
 func (c *Chunk) tree(d *decoder, key string) error {
 	switch key {
 	case "samples":
@@ -153,6 +163,9 @@ func (c *Chunk) tree(d *decoder, key string) error {
 			c.Nodes = append(c.Nodes, n)
 			return err
 		})
+	}
+	if c.whole {
+		return c.timing(d, key)
 	}
 	return c.unread(d, key)
 }

@@ -535,6 +535,33 @@ func TestGuests(t *testing.T) {
 	tables.Want(t, "stack_profile_frame", "mapping|rel_pc", "2|16777232", "0|16", "3|16", "4|16", "2|4194320", "1|16")
 }
 
+// TestKernelSymbols names the functions that the kernel made while it ran, such as programs of BPF.
+func TestKernelSymbols(t *testing.T) {
+	const address = 0xffffffffc0001000
+	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
+		r := &recording{order: o}
+		r.events = []event{{period: 1, sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+		r.mmap(kernel, 1<<32-1, 0x1000000, 0x10000, 0x1000000, 10, "[kernel.kallsyms]_text")
+		r.add(17, 0, uint64(address), uint32(0x40), uint16(1), uint16(0), "bpf_prog_1234_count", r.id(0, 0, 20, 0, 1))
+		r.sample(kernel, 1, 7, 7, 100, 0, address+0x3f)
+		r.sample(kernel, 1, 7, 7, 110, 0, address+0x40)
+		r.add(17, 0, uint64(address), uint32(0x40), uint16(1), uint16(1), "bpf_prog_1234_count", r.id(0, 0, 200, 0, 1))
+		tables := ingesttest.MustRead(t, "perf.data", r.file())
+		tables.Want(t, "stack_profile_frame", "name", "bpf_prog_1234_count", "")
+		tables.Want(t, "stats", "name|value", "perf_dummy_mapping_used|2")
+	}
+}
+
+// TestMissingMappings counts the processes whose mappings perf had no time to read.
+func TestMissingMappings(t *testing.T) {
+	r := example(binary.LittleEndian)
+	r.add(10, 1<<12|user, uint32(7), uint32(7), 0x600000, 0x1000, 0, make([]byte, 24), uint32(5), uint32(2), "/lib/c.so", r.id(7, 7, 130, 0, 1))
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	if stats := tables.Rows("stats", "name", "value", "description"); !slices.Contains(stats, "unread_fact|1|process lacks mappings: perf record --proc-map-timeout MS") {
+		t.Error(stats)
+	}
+}
+
 // TestFilteredSamples does not count what the user's own filter left out as lost.
 func TestFilteredSamples(t *testing.T) {
 	r := &recording{order: binary.LittleEndian}

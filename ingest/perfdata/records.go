@@ -11,17 +11,18 @@ import (
 
 // The kernel's records.
 const (
-	recordMmap        = 1
-	recordLost        = 2
-	recordComm        = 3
-	recordExit        = 4
-	recordFork        = 7
-	recordSample      = 9
-	recordMmap2       = 10
-	recordAux         = 11
-	recordItraceStart = 12
-	recordLostSamples = 13
-	recordDeferred    = 22
+	recordMmap         = 1
+	recordLost         = 2
+	recordComm         = 3
+	recordExit         = 4
+	recordFork         = 7
+	recordSample       = 9
+	recordMmap2        = 10
+	recordAux          = 11
+	recordItraceStart  = 12
+	recordLostSamples  = 13
+	recordKernelSymbol = 17
+	recordDeferred     = 22
 )
 
 // perf's records.
@@ -47,7 +48,7 @@ const (
 // recordNames are the types of records without rows.
 var recordNames = map[uint32]string{
 	// The kernel's.
-	5: "throttle", 6: "unthrottle", 8: "read", 14: "switch", 15: "switch_cpu_wide", 16: "namespaces", 17: "ksymbol",
+	5: "throttle", 6: "unthrottle", 8: "read", 14: "switch", 15: "switch_cpu_wide", 16: "namespaces", recordKernelSymbol: "ksymbol",
 	18: "bpf_event", 19: "cgroup", 20: "text_poke", 21: "aux_output_hw_id",
 	recordDeferred: "callchain_deferred",
 	// perf's.
@@ -60,6 +61,7 @@ var recordNames = map[uint32]string{
 // The bits of a record's misc.
 const (
 	miscCPUMode      = 7
+	miscMapsCut      = 1 << 12 // of mmap2: perf had no time to read all mappings of the process
 	miscExec         = 1 << 13 // of comm: due to an exec; of fork: synthesized by perf
 	miscMmapBuildID  = 1 << 14 // of mmap2
 	miscBuildIDSized = 1 << 15 // of build ids

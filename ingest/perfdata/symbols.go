@@ -9,7 +9,8 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// symbols are the functions of the files for which simpleperf collected symbols.
+// symbols are the functions of the files for which simpleperf collected symbols, and those that the kernel made while it ran, such
+// as programs of BPF.
 type symbols struct {
 	kernel ranges[model.StringID]
 	files  map[model.StringID]*symbolFile
@@ -69,6 +70,23 @@ func (s *symbols) add(texts *table.StringPool, message []byte) bool {
 		s.files[id] = file
 	}
 	return !r.Bad()
+}
+
+// addKernel adds a function from a ksymbol record. One that the kernel removes keeps its name, because names are looked up at the
+// end. It returns false if the record is truncated.
+func (s *symbols) addKernel(texts *table.StringPool, rec *record) bool {
+	const unregister = 1
+	start, length := rec.uint64(), rec.uint32()
+	rec.uint16() // its kind
+	flags := rec.uint16()
+	name, ok := rec.text()
+	if rec.short || !ok {
+		return false
+	}
+	if flags&unregister == 0 {
+		s.kernel.set(start, start+uint64(length), texts.InternBytes(name))
+	}
+	return true
 }
 
 func addFunction(to *ranges[model.StringID], texts *table.StringPool, message []byte) bool {

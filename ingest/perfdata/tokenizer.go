@@ -450,6 +450,10 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 			u.AddAt(rec.offset)
 		}
 	case recordMmap, recordMmap2:
+		if rec.kind == recordMmap2 && rec.misc&miscMapsCut != 0 {
+			t.in.File.Unread(model.StatUnreadFact, model.None, "process without all mappings").
+				Say("process lacks mappings: perf record --proc-map-timeout MS", "processes lack mappings: perf record --proc-map-timeout MS").AddAt(rec.offset)
+		}
 		t.token, ok = appendMmap(t.token[:0], rec)
 	case recordComm:
 		t.token, ok = appendComm(t.token[:0], rec)
@@ -477,6 +481,8 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 			return nil
 		}
 		return t.done(rec, t.lost(rec, e))
+	case recordKernelSymbol:
+		return t.done(rec, t.recording.symbols.addKernel(t.in.Store.Strings, rec))
 	case recordDeferred:
 		id := e.readSampleID(rec)
 		if id.tid == gone {

@@ -164,23 +164,30 @@ func (r *reader) read(line []byte) bool {
 	return true
 }
 
-// unitOf splits the name of an event as Xdebug writes it, such as Time_(10ns): its name, its unit, and how many of these a cost is.
+// unitOf splits the name of an event as Xdebug writes it, such as Time_(10ns), or pprof, such as cpu(ms): its name, its unit, and how
+// many of these a cost is.
 func unitOf(event string) (name, unit string, scale float64) {
-	name, rest, ok := strings.Cut(event, "_(")
+	name, rest, ok := strings.Cut(event, "(")
 	rest, closed := strings.CutSuffix(rest, ")")
 	short := strings.TrimLeft(rest, "0123456789")
-	unit = units[short]
-	if !ok || !closed || unit == "" {
+	of, known := units[short]
+	if !ok || !closed || !known {
 		return event, "count", 1
 	}
 	if scale, _ = strconv.ParseFloat(rest[:len(rest)-len(short)], 64); scale == 0 {
 		scale = 1
 	}
-	return name, unit, scale
+	return strings.TrimSuffix(name, "_"), of.unit, scale * of.scale
 }
 
-var units = map[string]string{"ns": "nanoseconds", "us": "microseconds", "µs": "microseconds", "μs": "microseconds", "ms": "milliseconds",
-	"s": "seconds", "bytes": "bytes"}
+var units = map[string]struct {
+	unit  string
+	scale float64
+}{
+	"ns": {"nanoseconds", 1}, "us": {"microseconds", 1}, "µs": {"microseconds", 1}, "μs": {"microseconds", 1}, "ms": {"milliseconds", 1}, "s": {"seconds", 1},
+	"mins": {"seconds", 60}, "hrs": {"seconds", 3600}, "bytes": {"bytes", 1}, "B": {"bytes", 1}, "kB": {"bytes", 1 << 10}, "MB": {"bytes", 1 << 20},
+	"GB": {"bytes", 1 << 30}, "TB": {"bytes", 1 << 40}, "count": {"count", 1},
+}
 
 // measure returns the measure of an event in the scope.
 func (r *reader) measure(event, name, unit string) int {
@@ -231,7 +238,7 @@ func (r *reader) assign(key string, value []byte) bool {
 		_, ok = r.name(functions, value)
 	case "calls":
 		count, _, _ := bytes.Cut(value, []byte(" "))
-		n, err := strconv.ParseUint(string(count), 0, 64)
+		n, err := number(string(count))
 		r.called, r.inCall, ok = float64(n), true, err == nil && r.to != 0
 	case "jump", "jcnd":
 		r.in.File.Unread(model.StatUnreadFact, model.None, "jump").AddAt(r.lastOffset)
@@ -304,11 +311,19 @@ func (r *reader) costs(line []byte) bool {
 // costOf reads a cost. That of memory is below 0 if more was freed than allocated.
 func costOf(text string) (cost float64, ok bool) {
 	if digits, negative := strings.CutPrefix(text, "-"); negative {
-		n, err := strconv.ParseUint(digits, 0, 64)
+		n, err := number(digits)
 		return -float64(n), err == nil
 	}
-	n, err := strconv.ParseUint(text, 0, 64)
+	n, err := number(text)
 	return float64(n), err == nil
+}
+
+// number reads a number, which is hexadecimal after 0x.
+func number(text string) (uint64, error) {
+	if digits, ok := strings.CutPrefix(text, "0x"); ok {
+		return strconv.ParseUint(digits, 16, 64)
+	}
+	return strconv.ParseUint(text, 10, 64)
 }
 
 // callee returns what identifies the function that is called. It is in the object and file of the caller unless they are given.
@@ -330,7 +345,7 @@ func move(position *uint64, text []byte) bool {
 	}
 	sign := text[0]
 	digits := string(bytes.TrimLeft(text, "+-"))
-	n, err := strconv.ParseUint(digits, 0, 64)
+	n, err := number(digits)
 	switch sign {
 	case '+':
 		*position += n

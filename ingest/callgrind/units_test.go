@@ -15,3 +15,14 @@ func TestUnits(t *testing.T) {
 	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|50", "1|-200", "2|7", "3|3")
 	tables.Want(t, "stats", "name")
 }
+
+// TestUnitsOfPprof reads what go tool pprof -callgrind writes, whose costs are in the unit in parentheses. A number that starts with 0 is
+// decimal.
+func TestUnitsOfPprof(t *testing.T) {
+	tables := ingesttest.MustRead(t, "callgrind.out", []byte("positions: instr line\nevents: cpu(ms) inuse_space(kB) goroutine(count)\n\n"+
+		"ob=(1) /bin/a\nfl=(1) a.go\nfn=(1) main.f\n0x40cb8e 036 14340 2 010\n"))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "cpu|milliseconds", "inuse_space|bytes", "goroutine|count", "calls|count")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|14340", "1|2048", "2|10")
+	tables.Want(t, "stack_profile_symbol", "name|line_number", "main.f|36")
+	tables.Want(t, "stats", "name")
+}

@@ -151,6 +151,8 @@ func (r *reader) frame() error {
 			file = strings.InternBytes(v.Raw)
 		case string(key) == "line":
 			line = v.Int
+		case string(key) == "col" && v.Kind == jsonlex.Integer:
+			r.In.File.Unread(model.StatUnreadFact, model.None, "column of a frame").Say("column of a frame is not read", "columns of frames are not read").AddAt(r.Offset())
 		}
 	}) != nil {
 		r.Damaged()
@@ -234,11 +236,13 @@ func (r *reader) add(stack profile.StackNumber, value float64) {
 	}
 	if !r.hasMeasure {
 		r.hasMeasure = true
-		kind, unit := "samples", "count"
-		if _, ok := units[r.unit]; ok {
-			kind, unit = "time", r.unit
-		} else if r.unit == "bytes" {
-			kind, unit = "space", r.unit
+		kind, unit := "samples", r.unit
+		if _, ok := units[unit]; ok {
+			kind = "time"
+		} else if unit == "bytes" {
+			kind = "space"
+		} else if unit == "" || unit == "none" {
+			unit = "count"
 		}
 		scope := r.name
 		if scope == "" {
@@ -276,7 +280,7 @@ func (r *reader) readEvent() error {
 	if err != nil {
 		return err
 	}
-	var e event
+	e := event{frame: -1}
 	kind := byte(0)
 	l := jsonlex.Lexer{Buf: v.Raw}
 	whole := v.Kind == jsonlex.Object && l.Members(func(key []byte, v jsonlex.Value) {
@@ -289,7 +293,7 @@ func (r *reader) readEvent() error {
 			e.at = v
 		}
 	}) == nil
-	if e.open = kind == 'O'; !whole || !e.open && kind != 'C' || math.IsNaN(number(e.at)) {
+	if e.open = kind == 'O'; !whole || e.frame < 0 || !e.open && kind != 'C' || math.IsNaN(number(e.at)) {
 		r.Damaged()
 		return nil
 	}

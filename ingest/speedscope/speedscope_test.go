@@ -27,7 +27,13 @@ func TestProfiles(t *testing.T) {
 	tables.Want(t, "stack_profile_symbol", "name|source_file|line_number", "main|a.py|3", "f|NULL|NULL", "g|NULL|NULL")
 	tables.Want(t, "slice", "ts|dur|name|depth", "10000|10000|main|0", "12000|3000|f|1", "15000|5000|g|1")
 	tables.Want(t, "track", "name|classification", "calls|speedscope_profile")
-	tables.Want(t, "stats", "name")
+	tables.Want(t, "stats", "name|description", "unread_fact|column of a frame is not read")
+}
+
+// TestUnit reads a unit that the schema lacks.
+func TestUnit(t *testing.T) {
+	tables := ingesttest.MustRead(t, "a.json", []byte(strings.Replace(file, `"bytes"`, `"cycles"`, 1)))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "time|seconds", "time|microseconds", "samples|cycles")
 }
 
 // TestTimes reads times with more digits than a double has.
@@ -52,7 +58,8 @@ func TestDamage(t *testing.T) {
 		`"events":[{"type":"C","frame":0,"at":1}]`:                               "speedscope_parse_errors|1",
 		`"events":[{"type":"O","frame":0,"at":2},{"type":"C","frame":0,"at":1}]`: "speedscope_parse_errors|1",
 		`"events":[{"type":"O","frame":0,"at":2},{"type":"C","frame":0}]`:        "speedscope_parse_errors|1",
-		`"other":[1]`: "unread_fact|1",
+		`"events":[{"type":"O","at":2}]`:                                         "speedscope_parse_errors|1",
+		`"other":[1]`:                                                            "unread_fact|1",
 	} {
 		tables := ingesttest.MustRead(t, "a.json", []byte(`{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},
 			"profiles":[{"type":"x","name":"p","unit":"none",`+text+`}]}`))

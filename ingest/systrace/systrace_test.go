@@ -383,3 +383,22 @@ func FuzzSystrace(f *testing.F) {
 		}
 	})
 }
+
+// TestStatesOfNewKernel reads the letters of states beside a Perfetto trace that says that the kernel is new.
+func TestStatesOfNewKernel(t *testing.T) {
+	field := func(number byte, data string) string { return string([]byte{number<<3 | 2, byte(len(data))}) + data }
+	system := field(1, field(1, "Linux")+field(3, "6.1.0"))
+	packet := "\xea\x02" + string([]byte{byte(len(system))}) + system // system_info, 45
+	text := trace(
+		"a-1 (1) [000] sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=R+ ==> next_comm=b next_pid=2 next_prio=120",
+		"b-2 (2) [000] sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=I ==> next_comm=a next_pid=1 next_prio=120",
+		"a-1 (1) [000] sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=P ==> next_comm=b next_pid=2 next_prio=120",
+		"b-2 (2) [000] sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=R+ ==> next_comm=a next_pid=1 next_prio=120")
+	tables, err := ingesttest.Read(t, ingesttest.File{Name: "a.pftrace", Reader: strings.NewReader(field(1, packet))},
+		ingesttest.File{Name: "b.txt", Reader: bytes.NewReader(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables.Want(t, "sched_slice", "ts|end_state", "1000000000|I", "2000000000|P", "3000000000|R+", "4000000000|NULL")
+	tables.Want(t, "stats", "name")
+}

@@ -21,6 +21,8 @@ var StatEventsLost = model.NewStat(1052, model.StatInfo{
 // Parser is the state of one machine's ftrace events in one trace.
 type Parser struct {
 	*model.Context
+	// OldStates says that states of threads are encoded as by Linux before 4.14, whatever the machine's kernel is. Those of text are.
+	OldStates   bool
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // built when first needed
 	words       words

@@ -187,7 +187,8 @@ func schedBlockedReason(p *Parser, e *Event) {
 func (p *Parser) TaskState(ts, raw int64) model.StringID {
 	id, ok := p.sched.states[raw]
 	if !ok {
-		if name := linux.TaskState(uint16(raw), p.Machine.KernelAtLeast); name != "" {
+		atLeast := func(major, minor int) bool { return !p.OldStates && p.Machine.KernelAtLeast(major, minor) }
+		if name := linux.TaskState(uint16(raw), atLeast); name != "" {
 			id = p.word(name)
 		}
 		p.sched.states[raw] = id

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -83,10 +84,13 @@ func (r *reader) facts() error {
 // clock relates the profile's times, which count from the start of the session, to the wall clock.
 func (r *reader) clock(each func(string, func(*sqlitefile.Row, func(string) int))) {
 	r.In.UseClock(model.ClockTraceFile)
-	utc := false
+	utc, shift := false, int64(0)
 	each("META_DATA_EXPORT", func(row *sqlitefile.Row, column func(string) int) {
-		if string(row.Text(column("name"))) == "EXPORT_PARAM_TIME_NORMALIZE" {
-			utc = string(row.Text(column("value"))) == "true"
+		switch value := string(row.Text(column("value"))); string(row.Text(column("name"))) {
+		case "EXPORT_PARAM_TIME_NORMALIZE":
+			utc = value == "true"
+		case "EXPORT_PARAM_TIME_SHIFT": // ns, which were added to all times
+			shift, _ = strconv.ParseInt(value, 10, 64)
 		}
 	})
 	each("TARGET_INFO_SESSION_START_TIME", func(row *sqlitefile.Row, column func(string) int) {
@@ -94,9 +98,9 @@ func (r *reader) clock(each func(string, func(*sqlitefile.Row, func(string) int)
 		if !ok {
 			return
 		}
-		own := int64(0)
+		own := shift
 		if utc {
-			own = start
+			own += start
 		}
 		r.In.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockTraceFile}, Value: own, Unit: 1},
 			{Clock: model.Clock{ID: model.ClockRealtime}, Value: start, Unit: 1}})

@@ -130,6 +130,12 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 	more := frames.Next()
 	table := r.parser.add(t, sample)
 	sampleID := t.Column("id")
+	unread := make([]*model.Unread, len(t.Columns)) // columns, nil for those that are read
+	for i, column := range t.Columns {
+		if !slices.Contains([]string{"id", "start", "cpu", "globalTid"}, column) {
+			unread[i] = r.In.File.Unread(model.StatUnreadFact, model.None, column+" of a sample").Say(column+" of a sample is not read", column+" of samples is not read")
+		}
+	}
 	stacks := r.In.Store.Stacks
 	mappings := map[int64]profile.MappingID{}
 	var chain []profile.FrameID
@@ -139,6 +145,11 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 		ts, _, ok := r.Span(row, t, table.start, -1)
 		if !ok {
 			continue
+		}
+		for i, u := range unread {
+			if n, ok := row.Int(i); ok && n != 0 && u != nil {
+				u.Add(model.LogEntry{TS: ts, HasTS: true})
+			}
 		}
 		this, _ := row.Int(sampleID)
 		chain = chain[:0]

@@ -77,10 +77,10 @@ type parser struct {
 	labels   map[string]gpuwork.Labels // of the values in each table of an enum
 	devices  map[device]int64          // GPUs, by a process's number for them
 	metrics  map[metricKey]metricName
-	hardware map[int64]int64             // GPUs by the number that metrics use
-	used     map[memoryKey]float64       // bytes
-	domains  map[int64]model.StringID    // of NVTX
-	groups   map[[2]int64]model.StringID // categories of NVTX, by domain and number
+	hardware map[int64]int64           // GPUs by the number that metrics use
+	used     map[memoryKey]float64     // bytes
+	domains  map[domain]model.StringID // of NVTX
+	groups   map[group]model.StringID  // categories of NVTX
 	event    gpuwork.Event
 	driver   model.StringID
 }
@@ -91,6 +91,15 @@ type metricKey struct{ typ, id int64 }
 
 type metricName struct{ name, source model.StringID }
 
+// A process numbers its domains of NVTX, and a domain its categories.
+type (
+	domain struct{ pid, number int64 }
+	group  struct {
+		domain
+		number int64
+	}
+)
+
 type memoryKey struct {
 	upid model.UPID
 	ugpu model.UGPU
@@ -100,7 +109,7 @@ type memoryKey struct {
 func newParser(c *model.Context) *parser {
 	return &parser{Tracker: gpuwork.New(c), strings: gpuwork.Labels{}, labels: map[string]gpuwork.Labels{},
 		devices: map[device]int64{}, metrics: map[metricKey]metricName{},
-		hardware: map[int64]int64{}, used: map[memoryKey]float64{}, domains: map[int64]model.StringID{}, groups: map[[2]int64]model.StringID{},
+		hardware: map[int64]int64{}, used: map[memoryKey]float64{}, domains: map[domain]model.StringID{}, groups: map[group]model.StringID{},
 		driver: c.Store.Strings.Intern("cuda_driver")}
 }
 
@@ -270,7 +279,8 @@ func (p *parser) work(t *table, ts, dur int64, args model.ArgSource) {
 
 // nvtx adds a range or mark.
 func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
-	domain, group := p.event.IntOr("domainId", 0), p.event.IntOr("category", model.None)
+	domain := domain{p.pid(), p.event.IntOr("domainId", 0)}
+	group := group{domain, p.event.IntOr("category", model.None)}
 	name := p.text("text")
 	if name == 0 {
 		name = p.text("textId")
@@ -280,7 +290,7 @@ func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
 		if name := p.domains[domain]; name != 0 {
 			set.Add(p.Store.Strings.Intern("domain"), model.StringArg(name))
 		}
-		if name := p.groups[[2]int64{domain, group}]; name != 0 {
+		if name := p.groups[group]; name != 0 {
 			set.Add(p.Store.Strings.Intern("category"), model.StringArg(name))
 		}
 	})
@@ -290,7 +300,7 @@ func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
 	case nvtxPushPop:
 		p.Call(ts, dur, p.thread(), t.category, name, model.None, more)
 	case nvtxStartEnd:
-		dims := []model.Dim{model.IntDim(p.Machine.Process(pidOf(p.event.IntOr("globalTid", 0)))), model.IntDim(domain)}
+		dims := []model.Dim{model.IntDim(p.Machine.Process(domain.pid)), model.IntDim(domain.number)}
 		if dur < 0 {
 			p.Slices.Begin(ts, p.Async.Begin(ranges, nil, p.event.ID, dims...), t.category, name, more)
 			return
@@ -313,11 +323,11 @@ func (p *parser) nvtxName(t *table, row *sqlitefile.Row) bool {
 	if name == 0 {
 		name = p.text("textId")
 	}
-	switch domain := p.event.IntOr("domainId", 0); event {
+	switch domain := (domain{p.pid(), p.event.IntOr("domainId", 0)}); event {
 	case nvtxDomain:
 		p.domains[domain] = name
 	case nvtxCategory:
-		p.groups[[2]int64{domain, p.event.IntOr("category", 0)}] = name
+		p.groups[group{domain, p.event.IntOr("category", 0)}] = name
 	default:
 		p.Machine.SetThreadName(p.thread(), name, model.ThreadNameOther)
 	}

@@ -99,6 +99,12 @@ func (p *parser) metadata(message []byte) *metadata {
 				continue
 			}
 			m.stats = append(m.stats, bytes.Clone(stat))
+		case metadataBytes:
+			if len(r.Bytes()) > 0 {
+				p.File.Unread(model.StatUnreadFact, model.None, "binary metadata").Say("binary metadata of an event is not read", "binary metadata of events is not read").Add(model.LogEntry{})
+			}
+		case metadataChild:
+			p.File.Unread(model.StatUnreadFact, model.None, "child of an event").Say("child of an event is not read", "children of events are not read").Add(model.LogEntry{})
 		}
 	}
 	return m

@@ -22,13 +22,13 @@ var Format = &format.Format{Name: "xplane", Title: "XPlane", Sniff: sniff, Read:
 
 // The fields of the messages, as xplane.proto numbers them.
 const (
-	spacePlanes, spaceErrors, spaceWarnings, spaceHostnames                             = 1, 2, 3, 4
-	planeID, planeName, planeLines, planeEventMetadata, planeStatMetadata, planeStats   = 1, 2, 3, 4, 5, 6
-	lineID, lineName, lineTimestamp, lineEvents, lineDuration, lineDisplayID, lineTitle = 1, 2, 3, 4, 9, 10, 11
-	eventMetadata, eventOffset, eventDuration, eventStats, eventOccurrences             = 1, 2, 3, 4, 5
-	statMetadata, statDouble, statUint, statInt, statText, statBytes, statRef           = 1, 2, 3, 4, 5, 6, 7
-	metadataID, metadataName, metadataTitle, metadataStats                              = 1, 2, 4, 5
-	mapKey, mapValue                                                                    = 1, 2
+	spacePlanes, spaceErrors, spaceWarnings, spaceHostnames                              = 1, 2, 3, 4
+	planeID, planeName, planeLines, planeEventMetadata, planeStatMetadata, planeStats    = 1, 2, 3, 4, 5, 6
+	lineID, lineName, lineTimestamp, lineEvents, lineDuration, lineDisplayID, lineTitle  = 1, 2, 3, 4, 9, 10, 11
+	eventMetadata, eventOffset, eventDuration, eventStats, eventOccurrences              = 1, 2, 3, 4, 5
+	statMetadata, statDouble, statUint, statInt, statText, statBytes, statRef            = 1, 2, 3, 4, 5, 6, 7
+	metadataID, metadataName, metadataBytes, metadataTitle, metadataStats, metadataChild = 1, 2, 3, 4, 5, 6
+	mapKey, mapValue                                                                     = 1, 2
 )
 
 // sniff accepts a message whose first field is a plane with the name of a host or device.

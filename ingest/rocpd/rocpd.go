@@ -61,8 +61,14 @@ type reader struct {
 	id      string // of the process whose tables are read
 	events  *sqlitefile.Lookup
 	columns struct{ category, stack, parent, correlation, more int } // of events
+	unread  []column                                                 // of events, that make no rows
 	values  values
 	args    *args
+}
+
+type column struct {
+	number int
+	what   string
 }
 
 func (r *reader) table(name string) *sqlitefile.Table { return r.DB.Table(name + r.id) }
@@ -88,6 +94,7 @@ func (r *reader) process(id string) error {
 	r.columns.category, r.columns.stack = events.Column("category_id"), events.Column("stack_id")
 	r.columns.parent, r.columns.correlation = events.Column("parent_stack_id"), events.Column("correlation_id")
 	r.columns.more = events.Column("extdata")
+	r.unread = []column{{events.Column("call_stack"), "call stack"}, {events.Column("line_info"), "source line"}}
 	if err := r.values.read(r.table("rocpd_pmc_event")); err != nil {
 		return err
 	}
@@ -165,6 +172,11 @@ func (r *reader) event(names *names, id int64) error {
 	if event != nil {
 		if more = event.Text(r.columns.more); string(more) == "{}" {
 			more = nil
+		}
+		for _, c := range r.unread {
+			if text := string(event.Text(c.number)); text != "" && text != "{}" && text != "[]" {
+				r.In.File.Unread(model.StatUnreadFact, model.None, c.what).Add(model.LogEntry{})
+			}
 		}
 		n, _ := event.Int(r.columns.category)
 		category = names.strings[n]

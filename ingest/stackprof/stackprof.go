@@ -39,6 +39,7 @@ type reader struct {
 	numbers map[string]int32  // of frames, by their ids
 	frames  []profile.FrameID // by number
 	self    []float64         // samples by number
+	edges   int               // frames with callees, which say no more than stacks do if there are any
 	raw     []sample
 	deltas  []float64 // µs
 	facts   map[string]jsonlex.Value
@@ -141,6 +142,10 @@ func (r *reader) frame(id []byte) error {
 			line = v.Int
 		case "samples":
 			r.self[number] = float64(v.Int)
+		case "edges":
+			if v.Kind == jsonlex.Object && len(v.Raw) > len("{}") {
+				r.edges++
+			}
 		}
 	}) != nil {
 		r.Damaged()
@@ -188,6 +193,10 @@ func (r *reader) stacks() error {
 func (r *reader) store() {
 	samples := r.Measure(r.In.Name, "stackprof samples", "samples", "count")
 	if len(r.raw) == 0 {
+		edges := r.In.File.Unread(model.StatUnreadFact, model.None, "callers of a frame").Say("frame's calls are not read", "frames' calls are not read")
+		for range r.edges {
+			edges.Add(model.LogEntry{})
+		}
 		for number, n := range r.self {
 			if n != 0 {
 				r.Add(samples, r.Push(profile.EmptyStack, int32(number)), n)

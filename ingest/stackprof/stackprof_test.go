@@ -30,8 +30,10 @@ func TestProfile(t *testing.T) {
 
 	flat, _, _ := strings.Cut(file, `,
 	"raw"`)
+	flat = strings.Replace(flat, `"total_samples":4`, `"total_samples":4,"edges":{"18446744073709551615":3}`, 1)
 	tables = ingesttest.MustRead(t, "a.json", []byte(flat+"}"))
 	tables.Want(t, "aggregate_sample", "callsite_id|value", "0|1", "1|3", "2|1")
+	tables.Want(t, "stats", "name|value|description", "unread_fact|1|frame's calls are not read")
 }
 
 func TestDamage(t *testing.T) {

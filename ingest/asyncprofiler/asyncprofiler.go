@@ -32,7 +32,8 @@ const maxDepth = 1 << 14
 
 // box is a frame of the flame graph, with all below it.
 type box struct {
-	stack       profile.StackNumber
+	frame       int32               // its number, of all but the root
+	stack       profile.StackNumber // unless the graph is reversed
 	left, width int64
 	above       int64 // width of the boxes on top of it
 }
@@ -52,6 +53,7 @@ type reader struct {
 	width   int64
 	title   string
 	units   string
+	reverse bool // boxes call those below them
 }
 
 func read(in *format.Input) error {
@@ -83,6 +85,10 @@ func read(in *format.Input) error {
 			r.title = string(bytes.TrimSuffix(line[len("<h1>"):], []byte("</h1>")))
 		case bytes.HasPrefix(line, []byte("\tconst units = '")):
 			r.units = string(bytes.TrimRight(line[len("\tconst units = '"):], "';"))
+		case bytes.HasSuffix(line, []byte(" reverse = true;")): // before version 4
+			r.reverse = true
+		case bytes.HasSuffix(line, []byte(" inverted = true;")):
+			in.File.Unread(model.StatUnreadFact, model.None, "layout").Say("layout is inverted: with the option reverse, stacks are reversed", "layouts are inverted").AddAt(r.offset)
 		case more && len(line) == 0 && len(r.open) > 0:
 			complete = true
 		}
@@ -206,7 +212,7 @@ func (r *reader) call(line []byte) {
 // add opens a box, and closes those that it is beside.
 func (r *reader) add(level int, left, width int64, name model.StringID) {
 	r.close(level)
-	stack := profile.EmptyStack
+	number, stack := int32(model.None), profile.EmptyStack
 	if level == 0 {
 		unit := r.units
 		if unit == "samples" {
@@ -219,24 +225,31 @@ func (r *reader) add(level int, left, width int64, name model.StringID) {
 			r.damaged()
 		}
 		below.above += width
-		number, ok := r.numbers[name]
-		if !ok {
+		var ok bool
+		if number, ok = r.numbers[name]; !ok {
 			number = int32(len(r.names))
 			r.names, r.numbers[name] = append(r.names, name), number
 		}
-		stack = r.Push(below.stack, number)
+		if !r.reverse {
+			stack = r.Push(below.stack, number)
+		}
 	}
-	r.open = append(r.open, box{stack, left, width, 0})
+	r.open = append(r.open, box{number, stack, left, width, 0})
 }
 
 // close closes the boxes from a level on, whose own values are what is not below others.
 func (r *reader) close(level int) {
-	for _, b := range r.open[min(level, len(r.open)):] {
+	for i := min(level, len(r.open)); i < len(r.open); i++ {
+		b := &r.open[i]
 		if b.above > b.width {
 			r.damaged()
 			continue
 		}
-		r.Add(r.measure, b.stack, float64(b.width-b.above))
+		own, stack := b.width-b.above, b.stack
+		for at := i; r.reverse && own > 0 && at > 0; at-- {
+			stack = r.Push(stack, r.open[at].frame)
+		}
+		r.Add(r.measure, stack, float64(own))
 	}
 	r.open = r.open[:min(level, len(r.open))]
 }

@@ -51,6 +51,24 @@ search();
 </script></body></html>
 `
 
+// TestReverse reads stacks that are merged from their innermost frames on, which only pages before version 4 say.
+func TestReverse(t *testing.T) {
+	text := strings.Replace(version2, "<script>\n", "<script>\n\tlet reverse = true;\n", 1)
+	tables := ingesttest.MustRead(t, "a.html", []byte(text))
+	want := []string{"it's;main 10", "main 10", "read;main 20", "write;main 40", "étér 10", "été;read;main 10"}
+	slices.Sort(want)
+	if got := stacks(tables, "samples"); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	tables.Want(t, "stats", "name")
+
+	text = strings.Replace(version4, "\tconst units", "\tlet inverted = true;\n\tconst units", 1)
+	tables = ingesttest.MustRead(t, "a.html", []byte(text))
+	if got := tables.Rows("stats", "description"); !slices.Contains(got, "layout is inverted: with the option reverse, stacks are reversed") {
+		t.Errorf("%q", got)
+	}
+}
+
 func stacks(tables *ingesttest.Tables, metric string) []string {
 	var all []string
 	for stack, value := range tables.Stacks(metric, func(function, _, _ string) string { return function }) {

@@ -44,12 +44,13 @@ type heapSequence struct {
 	next    uint64       // index of the next packet
 	old     oldStacks    // of the profile being read
 	pending []allocation // of the profile being read
-	stacks  map[stackInProcess]*allocated
+	stacks  map[heapStack]*allocated
 	// A profiler forgets a stack once all its allocations are freed. If the stack
 	// comes back, it has a new id and counts from zero: bases hold what was counted
-	// under the earlier ids.
+	// under the earlier ids. All processes and heaps share the ids, but each counts
+	// for itself.
 	seen  map[sourceStack]map[profile.CallsiteID]bool
-	bases map[uint64]allocated
+	bases map[sourceStack]allocated
 }
 
 var heapSequences = proto.NewLocal[heapSequence](proto.UntilAnew)
@@ -66,8 +67,9 @@ type allocation struct {
 // allocated counts what was allocated and freed at a stack.
 type allocated struct{ count, size, freedCount, freedSize int64 }
 
-type stackInProcess struct {
+type heapStack struct {
 	upid     model.UPID
+	heap     model.StringID
 	callsite profile.CallsiteID
 }
 
@@ -261,11 +263,11 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 		}
 	}
 	javanames.Of(h.Reader).Allocated(a.upid, callsite)
-	of := stackInProcess{a.upid, callsite}
+	of := heapStack{a.upid, a.heap, callsite}
 	before := q.stacks[of]
 	if before == nil {
 		if q.stacks == nil {
-			q.stacks, q.seen, q.bases = map[stackInProcess]*allocated{}, map[sourceStack]map[profile.CallsiteID]bool{}, map[uint64]allocated{}
+			q.stacks, q.seen, q.bases = map[heapStack]*allocated{}, map[sourceStack]map[profile.CallsiteID]bool{}, map[sourceStack]allocated{}
 		}
 		before = &allocated{}
 		q.stacks[of] = before
@@ -276,9 +278,9 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 			q.seen[source] = map[profile.CallsiteID]bool{}
 		}
 		q.seen[source][callsite] = true
-		q.bases[a.stack] = *before
+		q.bases[source] = *before
 	}
-	now := a.counted.plus(q.bases[a.stack])
+	now := a.counted.plus(q.bases[source])
 	delta := now.minus(*before)
 	if delta.count < 0 || delta.size < 0 || delta.freedCount > 0 || delta.freedSize > 0 {
 		h.File.Add(model.StatHeapprofdMalformedPacket, int64(a.upid), 1)

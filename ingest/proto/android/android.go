@@ -40,8 +40,12 @@ func androidInfo(r *proto.Reader) *proto.Module {
 			case pb.TracePacket_AndroidAflags:
 				a.aflags(e.TS, e.Data)
 			case pb.TracePacket_InitialDisplayState:
-				state, _ := wire.Find(e.Data, pb.InitialDisplayState_DisplayState)
-				a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(tracks.ScreenState, nil))
+				if state, ok := wire.Find(e.Data, pb.InitialDisplayState_DisplayState); ok {
+					a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(tracks.ScreenState, nil))
+				}
+				if message.Has(e.Data, pb.InitialDisplayState_Brightness) {
+					a.File.Unread(model.StatUnreadFact, model.None, "brightness of the screen").Add(model.LogEntry{TS: e.TS, HasTS: true})
+				}
 			case pb.TracePacket_AndroidSystemProperty:
 				for property := range message.Messages(e.Data, pb.AndroidSystemProperty_Values) {
 					a.property(e.TS, message.Bytes(property, pb.AndroidSystemProperty_PropertyValue_Name),

@@ -112,6 +112,7 @@ const (
 // Fields of InitialDisplayState.
 const (
 	InitialDisplayState_DisplayState = 1 // int32 display_state
+	InitialDisplayState_Brightness   = 2 // double brightness
 )
 
 // Fields of KernelWakelockData.

@@ -6,6 +6,7 @@ import (
 
 	kernel "github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
@@ -38,6 +39,7 @@ type ftraceModule struct {
 	generic  map[uint32]*kernel.Tracepoint
 	adreno   adreno
 	failed   map[uint32]bool // sequences whose setup errors are logged
+	broken   map[uint64]bool // parse statuses that bundles reported
 	validity int64           // ns; when the data of all CPUs is complete, 0 if not known
 	preserve bool            // keep what was in the buffers before the start
 
@@ -58,7 +60,7 @@ type ftraceCPU struct {
 }
 
 func ftraceEvents(r *proto.Reader) *proto.Module {
-	m := &ftraceModule{Reader: r, generic: map[uint32]*kernel.Tracepoint{}, failed: map[uint32]bool{}}
+	m := &ftraceModule{Reader: r, generic: map[uint32]*kernel.Tracepoint{}, failed: map[uint32]bool{}, broken: map[uint64]bool{}}
 	m.adreno.init()
 	m.event.Symbols = m.symbol
 	return &proto.Module{
@@ -99,6 +101,10 @@ func (m *ftraceModule) bundle(p *proto.Packet, b *ftraceBundle) {
 			}
 		case pb.FtraceEventBundle_LastReadEventTimestamp, pb.FtraceEventBundle_PreviousBundleEndTimestamp:
 			begin = f.Uint64()
+		case pb.FtraceEventBundle_Error: // the rest of a page is missing
+			status := message.Uint64(f.Bytes(), pb.FtraceEventBundle_FtraceError_Status)
+			m.broken[status] = true
+			m.parseError(p, status)
 		case pb.FtraceEventBundle_GenericEventDescriptors:
 			m.describe(f.Bytes())
 		}

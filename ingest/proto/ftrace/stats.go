@@ -56,7 +56,9 @@ func (m *ftraceModule) stats(p *proto.Packet, data []byte) {
 			m.preserve = m.preserve || phase == atStart && f.Bool()
 		case pb.FtraceStats_FtraceParseErrors:
 			for status := range f.Varints {
-				m.parseError(p, status)
+				if !m.broken[status] { // of bundles that are not in the trace
+					m.parseError(p, status)
+				}
 			}
 		case pb.FtraceStats_KprobeStats:
 			kprobes = f.Bytes()

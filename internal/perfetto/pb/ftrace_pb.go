@@ -96,6 +96,7 @@ const (
 	FtraceEventBundle_FtraceClock                = 5  // FtraceClock ftrace_clock
 	FtraceEventBundle_FtraceTimestamp            = 6  // int64 ftrace_timestamp
 	FtraceEventBundle_BootTimestamp              = 7  // int64 boot_timestamp
+	FtraceEventBundle_Error                      = 8  // repeated FtraceEventBundle.FtraceError error
 	FtraceEventBundle_LastReadEventTimestamp     = 9  // uint64 last_read_event_timestamp
 	FtraceEventBundle_PreviousBundleEndTimestamp = 10 // uint64 previous_bundle_end_timestamp
 	FtraceEventBundle_GenericEventDescriptors    = 11 // repeated FtraceEventBundle.GenericEventDescriptor generic_event_descriptors
@@ -104,6 +105,11 @@ const (
 // Fields of FtraceEventBundle.CompactSched.
 const (
 	FtraceEventBundle_CompactSched_InternTable = 5 // repeated string intern_table
+)
+
+// Fields of FtraceEventBundle.FtraceError.
+const (
+	FtraceEventBundle_FtraceError_Status = 2 // FtraceParseStatus status
 )
 
 // Fields of FtraceEventBundle.GenericEventDescriptor.

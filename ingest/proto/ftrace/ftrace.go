@@ -74,6 +74,11 @@ func ftraceEvents(r *proto.Reader) *proto.Module {
 			}
 			return true
 		},
+		End: func() {
+			for range m.adreno.waiting {
+				r.File.Unread(model.StatUnreadEvent, model.None, "kgsl_adreno_cmdbatch_retired event without kgsl_adreno_cmdbatch_sync").Add(model.LogEntry{})
+			}
+		},
 	}
 }
 
@@ -282,8 +287,17 @@ func (c *ftraceCPU) workPeriod(p *proto.Packet, ts int64, rest, body []byte) {
 // commands, one event has both times. With it, the event that reports the batch's end
 // is moved to the batch's start. Either event may come first.
 type adreno struct {
-	synced  map[uint64]adrenoSync    // by the batch's number
-	waiting map[uint64]adrenoWaiting // ends that came first, by the batch's number
+	synced  map[adrenoBatch]adrenoSync
+	waiting map[adrenoBatch]adrenoWaiting // ends that came first
+}
+
+// adrenoBatch identifies a batch by its context and its number, which counts the context's batches.
+type adrenoBatch struct{ context, number uint32 }
+
+// batchOf returns the batch of an event. All events of batches have these fields.
+func batchOf(body []byte) adrenoBatch {
+	return adrenoBatch{message.Uint32(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_ID),
+		message.Uint32(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_Timestamp)}
 }
 
 type adrenoSync struct {
@@ -300,7 +314,7 @@ type adrenoWaiting struct {
 }
 
 func (a *adreno) init() {
-	a.synced, a.waiting = map[uint64]adrenoSync{}, map[uint64]adrenoWaiting{}
+	a.synced, a.waiting = map[adrenoBatch]adrenoSync{}, map[adrenoBatch]adrenoWaiting{}
 }
 
 // at returns the time, in ns of the trace clock, of a reading of the GPU's clock.
@@ -309,30 +323,28 @@ func (s adrenoSync) at(ticks uint64) int64 {
 }
 
 func (c *ftraceCPU) adrenoSync(p *proto.Packet, ts int64, rest, body []byte) {
-	batch, _ := wire.Find(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_Timestamp)
-	ticks, _ := wire.Find(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_Ticks)
-	sync := adrenoSync{ts, ticks.Uint64()}
-	if w, ok := c.adreno.waiting[batch.Uint64()]; ok {
-		delete(c.adreno.waiting, batch.Uint64())
+	batch := batchOf(body)
+	sync := adrenoSync{ts, message.Uint64(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_Ticks)}
+	if w, ok := c.adreno.waiting[batch]; ok {
+		delete(c.adreno.waiting, batch)
 		w.cpu.pushHandled(w.state, w.ts, sync.at(w.start), w.rest)
 		w.state.Release()
 	} else {
-		c.adreno.synced[batch.Uint64()] = sync
+		c.adreno.synced[batch] = sync
 	}
 	c.push(p.State, tokenEvent, ts, rest)
 }
 
 func (c *ftraceCPU) adrenoRetired(p *proto.Packet, ts int64, rest, body []byte) {
-	batch, _ := wire.Find(body, pb.KgslAdrenoCmdbatchRetiredFtraceEvent_Timestamp)
-	start, _ := wire.Find(body, pb.KgslAdrenoCmdbatchRetiredFtraceEvent_Start)
+	batch, start := batchOf(body), message.Uint64(body, pb.KgslAdrenoCmdbatchRetiredFtraceEvent_Start)
 	c.push(p.State, tokenRecord, ts, rest)
-	if sync, ok := c.adreno.synced[batch.Uint64()]; ok {
-		delete(c.adreno.synced, batch.Uint64())
-		c.pushHandled(p.State, ts, sync.at(start.Uint64()), rest)
+	if sync, ok := c.adreno.synced[batch]; ok {
+		delete(c.adreno.synced, batch)
+		c.pushHandled(p.State, ts, sync.at(start), rest)
 		return
 	}
 	p.State.Hold()
-	c.adreno.waiting[batch.Uint64()] = adrenoWaiting{c, p.State, ts, start.Uint64(), append([]byte(nil), rest...)}
+	c.adreno.waiting[batch] = adrenoWaiting{c, p.State, ts, start, append([]byte(nil), rest...)}
 }
 
 // packed reads a packed field value by value.

@@ -176,14 +176,14 @@ const (
 
 // Fields of KgslAdrenoCmdbatchSyncFtraceEvent.
 const (
+	KgslAdrenoCmdbatchSyncFtraceEvent_ID        = 1 // uint32 id
 	KgslAdrenoCmdbatchSyncFtraceEvent_Timestamp = 2 // uint32 timestamp
 	KgslAdrenoCmdbatchSyncFtraceEvent_Ticks     = 3 // uint64 ticks
 )
 
 // Fields of KgslAdrenoCmdbatchRetiredFtraceEvent.
 const (
-	KgslAdrenoCmdbatchRetiredFtraceEvent_Timestamp = 2 // uint32 timestamp
-	KgslAdrenoCmdbatchRetiredFtraceEvent_Start     = 6 // uint64 start
+	KgslAdrenoCmdbatchRetiredFtraceEvent_Start = 6 // uint64 start
 )
 
 // Fields of RssStatFtraceEvent.

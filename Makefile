@@ -51,7 +51,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: contributor cross coverage race-all asan fuzz clients dist-test extension-test parsers fleet-test fleet-airflow faults growth crowd ## what takes too long for each change
+nightly: contributor cross coverage race-all asan fuzz clients dist-test extension-test parsers fleet-test fleet-airflow fleet-orchestrators faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -88,6 +88,9 @@ fleet-quick: fleet-lint ## the checks of cmd/tpfleet for each change
 
 fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
 	.ci/fleet-airflow bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json
+
+fleet-orchestrators: fleet ## the scripts of docs/fleet/ray.md and dagster.md, run by Ray and Dagster
+	.ci/fleet-orchestrators bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json
 
 # Tests compare with independent tools on the recordings there, if there are some.
 unit coverage: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance))

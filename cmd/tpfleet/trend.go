@@ -149,12 +149,7 @@ func (o *trendOptions) run(cmd *cobra.Command) error {
 		var group errgroup.Group
 		group.SetLimit(o.Jobs)
 		for _, s := range t.Series {
-			group.Go(func() error {
-				if ctx.Err() == nil {
-					s.Find(o.significance, len(t.Series))
-				}
-				return ctx.Err()
-			})
+			group.Go(func() error { return s.Find(ctx, o.significance, len(t.Series)) })
 		}
 		if err := group.Wait(); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // trended is what trend --json prints.
@@ -98,6 +99,37 @@ func TestTrendFindsTheBuild(t *testing.T) {
 		if seed >= seeds && len(at) > 0 {
 			t.Errorf("seed %d changes at the builds %v, want none", seed, at)
 		}
+	}
+}
+
+// One interruption ends a test of changes that would take hours.
+func TestTrendIsInterrupted(t *testing.T) {
+	dir := buildTraces(t, 60, 1, func(build, _ int) map[string]float64 { return map[string]float64{"draw": float64(1000 + build + 500*(build/30))} })
+	f := newFolder(t)
+	f.run(t, "", "run", "--spec", "slices", "--label-pattern", buildPattern, dir+"/")
+	c := command(t, "trend", "--lake", f.folder, "--significance", "1e-6", `slices.p50_dur{name="draw"}`)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case err := <-ended:
+		t.Fatalf("it has ended already: %v", err)
+	case <-time.After(3 * time.Second):
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+		if code := c.ProcessState.ExitCode(); code != exitInterrupted {
+			t.Errorf("exit code %d", code)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it goes on")
+		_ = c.Process.Kill()
+		<-ended
 	}
 }
 

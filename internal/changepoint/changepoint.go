@@ -3,6 +3,7 @@
 package changepoint
 
 import (
+	"context"
 	"encoding/binary"
 	"hash/fnv"
 	"math"
@@ -22,17 +23,21 @@ const least = 2
 
 // Find returns the change points of a series of finite values, in their order. The series is divided where that separates the values best,
 // as long as the probability of such a division by chance is at most level. Equal series have equal change points. It takes time that
-// grows with the square of the length.
-func Find(series []float64, level float64) []Point { return newFinder(series, level, least).find() }
+// grows with the square of the length. The error is that of ctx.
+func Find(ctx context.Context, series []float64, level float64) ([]Point, error) {
+	found := newFinder(series, level, least).find(ctx)
+	return found, ctx.Err()
+}
 
-func (f *finder) find() (found []Point) {
+// find returns what it found until ctx is done.
+func (f *finder) find(ctx context.Context) (found []Point) {
 	series := f.series
 	for {
 		at, q := f.best(series)
 		if q <= 0 {
 			break
 		}
-		p := f.test(q)
+		p := f.test(ctx, q)
 		if p > f.level {
 			break
 		}
@@ -111,12 +116,16 @@ func (f *finder) divide(z []float64) (at int, greatest float64) {
 	return at, greatest
 }
 
-// test returns the probability that parts whose values are in random order divide as well as q, or 1 as soon as it is above the level.
-func (f *finder) test(q float64) float64 {
+// test returns the probability that parts whose values are in random order divide as well as q, or 1 as soon as it is above the level or
+// ctx is done.
+func (f *finder) test(ctx context.Context, q float64) float64 {
 	q *= 1 - 1e-12 // sums in another order differ
 	copy(f.shuffled, f.series)
 	asWell := 0
 	for range f.permutations {
+		if ctx.Err() != nil {
+			return 1
+		}
 		for i, to := range f.bounds[1:] {
 			part := f.shuffled[f.bounds[i]:to]
 			f.random.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })

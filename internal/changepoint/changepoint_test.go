@@ -1,10 +1,13 @@
 package changepoint
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 // Where one value may be a part, as in Apache Otava, the same changes are found as there: short series of its tests have the statistics and
@@ -25,7 +28,7 @@ func TestOtava(t *testing.T) {
 		{[]float64{10.43, 10.23, 10.29, 10.91, 10.34, 10.69, 9.23, 9.11, 9.13, 9.03}, 0.05, 6, 5.5136, []int{6}},
 	} {
 		var got []int
-		for _, p := range newFinder(test.series, test.level, 1).find() {
+		for _, p := range newFinder(test.series, test.level, 1).find(t.Context()) {
 			got = append(got, p.At)
 			if p.P > test.level || p.P <= 0 {
 				t.Errorf("the change at %d has the probability %g", p.At, p.P)
@@ -92,7 +95,7 @@ func noise(seed, n int) []float64 {
 func TestLevel(t *testing.T) {
 	found := 0
 	for seed := range 400 {
-		if len(Find(noise(seed, 40), 0.05)) > 0 {
+		if len(find(t, noise(seed, 40), 0.05)) > 0 {
 			found++
 		}
 	}
@@ -109,14 +112,14 @@ func TestFind(t *testing.T) {
 			z[30+i] += 8
 		}
 		z[seed*4+2] += 30
-		got := Find(z, 0.005)
+		got := find(t, z, 0.005)
 		if len(got) != 2 || got[0].At != 30 || got[1].At != 60 {
 			t.Fatalf("seed %d: %+v", seed, got)
 		}
 		if math.Abs(got[0].Before-100) > 1 || math.Abs(got[0].After-108) > 1 || got[1].Before != got[0].After || math.Abs(got[1].After-100) > 1 {
 			t.Errorf("seed %d: %+v", seed, got)
 		}
-		if again := Find(z, 0.005); !slices.Equal(got, again) {
+		if again := find(t, z, 0.005); !slices.Equal(got, again) {
 			t.Errorf("seed %d: %+v, then %+v", seed, got, again)
 		}
 	}
@@ -129,12 +132,12 @@ func TestNoChange(t *testing.T) {
 	last := noise(2, 60)
 	last[59] = 1000
 	for _, z := range [][]float64{nil, {1}, {1, 2}, make([]float64, 50), {1, 1, 1, 2, 2, 2}, outlier, last} {
-		if got := Find(z, 0.01); got != nil {
+		if got := find(t, z, 0.01); got != nil {
 			t.Errorf("%v: %+v", z, got)
 		}
 	}
 	before := slices.Repeat([]float64{7}, 10)
-	if got := Find(slices.Concat(before, []float64{8, 8, 8, 8, 8, 8}), 0.01); len(got) != 1 || got[0].At != 10 || got[0].Before != 7 || got[0].After != 8 {
+	if got := find(t, slices.Concat(before, []float64{8, 8, 8, 8, 8, 8}), 0.01); len(got) != 1 || got[0].At != 10 || got[0].Before != 7 || got[0].After != 8 {
 		t.Errorf("a step: %+v", got)
 	}
 }
@@ -147,10 +150,30 @@ func TestLeastP(t *testing.T) {
 		}
 	}
 	z := []float64{1, 2, 3, 4, 1001, 1002, 1003, 1004}
-	if got := Find(z, 0.025); got != nil {
+	if got := find(t, z, 0.025); got != nil {
 		t.Errorf("%+v", got)
 	}
-	if got := Find(z, 0.05); len(got) != 1 || got[0].At != 4 || got[0].P < 0.02 || got[0].P > 0.04 {
+	if got := find(t, z, 0.05); len(got) != 1 || got[0].At != 4 || got[0].P < 0.02 || got[0].P > 0.04 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func find(t *testing.T, series []float64, level float64) []Point {
+	t.Helper()
+	points, err := Find(t.Context(), series, level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+// A test of years ends with its context.
+func TestCancel(t *testing.T) {
+	z := slices.Concat(make([]float64, 500), slices.Repeat([]float64{1}, 500))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	if points, err := Find(ctx, z, 1e-9); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > time.Minute {
+		t.Errorf("%v, %v after %s", points, err, time.Since(begun))
 	}
 }

@@ -102,7 +102,9 @@ func TestTrend(t *testing.T) {
 		order, values[name] = append(order, name), []float64{median - 10, median, median + 10}
 	}
 	s := trend.New(`n{name="</script><img src=x>"}`, "ns", values, order)
-	s.Find(0.01, 1)
+	if err := s.Find(t.Context(), 0.01, 1); err != nil {
+		t.Fatal(err)
+	}
 	r := &trend.Result{By: "build", Order: "name", Significance: 0.01, Traces: 61, Without: 1, Groups: 20, Series: []*trend.Series{s}}
 	p := report.Trend(r, printable)
 	text := write(t, p)

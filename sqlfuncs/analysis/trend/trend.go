@@ -3,6 +3,7 @@ package trend
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -83,13 +84,17 @@ func New(name, unit string, values map[string][]float64, order []string) *Series
 }
 
 // Find finds the changes of a series, one of several that are looked at together, with at most this probability that any of them is chance.
-func (s *Series) Find(significant float64, several int) {
+// The error is that of ctx.
+func (s *Series) Find(ctx context.Context, significant float64, several int) error {
 	medians := make([]float64, len(s.Groups))
 	for i, g := range s.Groups {
 		medians[i] = g.P50
 	}
 	s.LeastP = min(1, changepoint.LeastP(len(medians))*float64(several))
-	points := changepoint.Find(medians, significant/float64(several))
+	points, err := changepoint.Find(ctx, medians, significant/float64(several))
+	if err != nil {
+		return err
+	}
 	for i, p := range points {
 		from, to := 0, len(medians)
 		if i > 0 {
@@ -104,6 +109,7 @@ func (s *Series) Find(significant float64, several int) {
 			Effect: compare.Effect(before, after), GroupsBefore: len(before), GroupsAfter: len(after),
 		})
 	}
+	return nil
 }
 
 // Change returns the change at a group, nil if there is none.

@@ -45,7 +45,7 @@ func testPartitions(t *testing.T, f *fleet) {
 	late := files[days*perDay:]
 	f.run(t, tpfleet(t, f.run(t, "", "plan", "--task-traces", "8", f.upload(t, files[:days*perDay]...)), "work"), "commit") // each task has traces of all days
 	l := f.lake(t.Context(), t)
-	if all, day := fileCounts(t, f)["slice"], len(of(t, l, "slice", names[1])); all != 6*days || day != 6 {
+	if all, day := fileCounts(t, f)["slice"], len(filesOfDay(t, l, "slice", names[1])); all != 6*days || day != 6 {
 		t.Errorf("%d files, %d of a day", all, day)
 	}
 	if n := number(t, database(t), "SELECT count(DISTINCT trace_day) FROM "+f.source(t, l)(task.Ledger)); n != days {
@@ -54,7 +54,7 @@ func testPartitions(t *testing.T, f *fleet) {
 	f.run(t, "", "compact")
 	before := map[string][]string{}
 	for _, name := range names {
-		if before[name] = of(t, l, "slice", name); len(before[name]) != 1 {
+		if before[name] = filesOfDay(t, l, "slice", name); len(before[name]) != 1 {
 			t.Errorf("%s has the files %s", name, before[name])
 		}
 	}
@@ -64,7 +64,7 @@ func testPartitions(t *testing.T, f *fleet) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	for i, name := range names {
-		after := of(t, l, "slice", name)
+		after := filesOfDay(t, l, "slice", name)
 		if changed := after[0] != before[name][0]; len(after) != 1 || changed != (i%2 == 0) {
 			t.Errorf("%s has the files %s, had %s", name, after, before[name])
 		}
@@ -74,8 +74,8 @@ func testPartitions(t *testing.T, f *fleet) {
 	checkDays(t, f, len(files))
 }
 
-// of returns the files of a table with rows of a day, by Iceberg's metadata.
-func of(t *testing.T, l *lake.Lake, table, day string) []string {
+// filesOfDay returns the files of a table with rows of a day, by Iceberg's metadata.
+func filesOfDay(t *testing.T, l *lake.Lake, table, day string) []string {
 	t.Helper()
 	files, err := l.Files(t.Context(), table, iceberg.EqualTo(iceberg.Reference("trace_day"), day))
 	if err != nil {
@@ -109,7 +109,7 @@ func testForgetDays(t *testing.T, f *fleet) {
 	if f.folder != "" {
 		hidden := []string{}
 		for _, name := range names[2:] {
-			for _, url := range of(t, l, "slice", name) {
+			for _, url := range filesOfDay(t, l, "slice", name) {
 				hidden = append(hidden, strings.TrimPrefix(url, "file://"))
 			}
 		}
@@ -139,7 +139,7 @@ func testForgetDays(t *testing.T, f *fleet) {
 	}
 	show()
 	for i, name := range names {
-		if left := of(t, l, "slice", name); (len(left) > 0) != (i > 1) || strings.Contains(fmt.Sprint(left), "compact-") {
+		if left := filesOfDay(t, l, "slice", name); (len(left) > 0) != (i > 1) || strings.Contains(fmt.Sprint(left), "compact-") {
 			t.Errorf("%s has the files %s", name, left)
 		}
 	}
@@ -162,7 +162,7 @@ func TestUnpartitioned(t *testing.T) {
 	}
 	add(files[:12]...)
 	l := f.lake(t.Context(), t)
-	if day, all := len(of(t, l, "slice", names[2])), fileCounts(t, f)["slice"]; day != 2 || all != 2 {
+	if day, all := len(filesOfDay(t, l, "slice", names[2])), fileCounts(t, f)["slice"]; day != 2 || all != 2 {
 		t.Errorf("%d of %d files have rows of a day", day, all)
 	}
 	f.run(t, "", "run", f.upload(t, files[12])) // of this version
@@ -182,7 +182,7 @@ func TestUnpartitioned(t *testing.T) {
 	f.run(t, "", "compact", "--min-files", "2") // the files with several days
 	f.run(t, "", "compact", "--min-files", "2")
 	for _, name := range names {
-		if n := len(of(t, l, "slice", name)); n != 1 {
+		if n := len(filesOfDay(t, l, "slice", name)); n != 1 {
 			t.Errorf("%s has %d files", name, n)
 		}
 	}

@@ -66,8 +66,8 @@ func (o *labelOptions) check() (err error) {
 	return nil
 }
 
-// of returns the labels that the flags give a trace. Those of --label count first.
-func (o *labelOptions) of(t task.Trace) task.Labels {
+// labelsOf returns the labels that the flags give a trace. Those of --label count first.
+func (o *labelOptions) labelsOf(t task.Trace) task.Labels {
 	l := task.Labels{}
 	if o.compiled != nil {
 		l = task.LabelsIn(o.compiled, t.URL)
@@ -178,7 +178,7 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 			t.URL = cmp.Or(real[t.URL], t.URL)
 		}
 		tasks[i].LabelSources = o.labels.LabelSources
-		tasks[i].Label(o.labels.of)
+		tasks[i].Label(o.labels.labelsOf)
 		tasks[i].Contents = map[string]int64{}
 		for _, t := range tasks[i].Traces {
 			for _, sum := range contents[t.Bytes] {

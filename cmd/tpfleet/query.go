@@ -92,11 +92,11 @@ func partOf(text string, traces []lake.Selected) ([]lake.Selected, error) {
 	if text == "" {
 		return traces, nil
 	}
-	var n, of int
-	if count, err := fmt.Sscanf(text, "%d/%d", &n, &of); err != nil || count != 2 || n < 1 || n > of || text != fmt.Sprintf("%d/%d", n, of) {
+	var n, parts int
+	if count, err := fmt.Sscanf(text, "%d/%d", &n, &parts); err != nil || count != 2 || n < 1 || n > parts || text != fmt.Sprintf("%d/%d", n, parts) {
 		return nil, usageError{fmt.Errorf("--part %q is not one such as 2/8", text)}
 	}
-	return traces[len(traces)*(n-1)/of : len(traces)*n/of], nil
+	return traces[len(traces)*(n-1)/parts : len(traces)*n/parts], nil
 }
 
 func (o *queryOptions) run(cmd *cobra.Command) error {

@@ -104,7 +104,9 @@ func TestTrendFindsTheBuild(t *testing.T) {
 
 // One interruption ends a test of changes that would take hours.
 func TestTrendIsInterrupted(t *testing.T) {
-	dir := buildTraces(t, 60, 1, func(build, _ int) map[string]float64 { return map[string]float64{"draw": float64(1000 + build + 500*(build/30))} })
+	dir := buildTraces(t, 60, 1, func(build, _ int) map[string]float64 {
+		return map[string]float64{"draw": float64(1000 + build + 500*(build/30))}
+	})
 	f := newFolder(t)
 	f.run(t, "", "run", "--spec", "slices", "--label-pattern", buildPattern, dir+"/")
 	c := command(t, "trend", "--lake", f.folder, "--significance", "1e-6", `slices.p50_dur{name="draw"}`)

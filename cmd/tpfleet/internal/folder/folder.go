@@ -257,8 +257,8 @@ func (c *Catalog) CommitTransaction(ctx context.Context, commits []table.TableCo
 	if err := c.apply(ctx, changes); err != nil || c.open != nil {
 		return err
 	}
-	for _, of := range changes {
-		for _, file := range of.superfluous {
+	for _, change := range changes {
+		for _, file := range change.superfluous {
 			_ = os.Remove(Path(file))
 		}
 	}
@@ -354,8 +354,8 @@ var ErrList = errors.New("the commit is done, but the list of files could not be
 
 // discard removes the metadata that were written for changes.
 func discard(changes ...change) {
-	for _, of := range changes {
-		_ = os.Remove(Path(of.after))
+	for _, change := range changes {
+		_ = os.Remove(Path(change.after))
 	}
 }
 
@@ -367,16 +367,16 @@ func (c *Catalog) apply(ctx context.Context, changes []change) error {
 		return err
 	}
 	err = c.write(ctx, func(tx *sql.Tx) error {
-		for _, of := range changes {
+		for _, change := range changes {
 			updated, err := tx.ExecContext(ctx, "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = metadata_location"+where+" AND metadata_location = ?",
-				slices.Concat([]any{of.after}, key(of.table), []any{of.before})...)
+				slices.Concat([]any{change.after}, key(change.table), []any{change.before})...)
 			if err != nil {
 				return err
 			}
 			if n, err := updated.RowsAffected(); err != nil || n != 1 {
 				return cmp.Or(err, table.ErrCommitFailed)
 			}
-			if err := c.note(ctx, tx, &of); err != nil {
+			if err := c.note(ctx, tx, &change); err != nil {
 				return err
 			}
 		}
@@ -413,8 +413,8 @@ func keep(root string, changes []change) error {
 	var files errgroup.Group
 	files.SetLimit(atOnce)
 	folders := map[string]bool{}
-	for _, of := range changes {
-		for _, name := range slices.Concat(of.added, of.written, []string{of.after}) {
+	for _, change := range changes {
+		for _, name := range slices.Concat(change.added, change.written, []string{change.after}) {
 			file := Path(name)
 			files.Go(func() error { return staging.Sync(file) })
 			for dir := filepath.Dir(file); len(dir) >= len(Path(root)); dir = filepath.Dir(dir) {
@@ -460,20 +460,20 @@ type unknown struct{ error }
 func (e unknown) Unwrap() error { return e.error }
 
 // note updates the files of a table. If another program changed the table before, they are read anew.
-func (c *Catalog) note(ctx context.Context, tx *sql.Tx, of *change) error {
-	namespace, name := namespaceOf(of.table), catalog.TableNameFromIdent(of.table)
+func (c *Catalog) note(ctx context.Context, tx *sql.Tx, change *change) error {
+	namespace, name := namespaceOf(change.table), catalog.TableNameFromIdent(change.table)
 	var known string
 	err := tx.QueryRowContext(ctx, "SELECT metadata_location FROM tpfleet_known WHERE namespace = ? AND table_name = ?", namespace, name).Scan(&known)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	removed, added := of.removed, of.added
-	if known != of.before {
+	removed, added := change.removed, change.added
+	if known != change.before {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM tpfleet_data WHERE namespace = ? AND table_name = ?", namespace, name); err != nil {
 			return err
 		}
 		removed = nil
-		if added, err = currentFiles(ctx, of.table, of.after); err != nil {
+		if added, err = currentFiles(ctx, change.table, change.after); err != nil {
 			return err
 		}
 	}
@@ -487,7 +487,7 @@ func (c *Catalog) note(ctx context.Context, tx *sql.Tx, of *change) error {
 			}
 		}
 	}
-	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO tpfleet_known VALUES (?, ?, ?)", namespace, name, of.after)
+	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO tpfleet_known VALUES (?, ?, ?)", namespace, name, change.after)
 	return err
 }
 

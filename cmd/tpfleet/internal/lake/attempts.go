@@ -150,8 +150,8 @@ func (v *view) names(trace, attempt string) bool {
 
 // open returns the attempt that wrote a file, if the ledger does not name it. It may do so later.
 func (v *view) open(file string) string {
-	if of := attemptFile.FindStringSubmatch(path.Base(file)); of != nil && !v.attempts[of[1]] {
-		return of[1]
+	if match := attemptFile.FindStringSubmatch(path.Base(file)); match != nil && !v.attempts[match[1]] {
+		return match[1]
 	}
 	return ""
 }

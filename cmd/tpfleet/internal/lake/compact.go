@@ -168,7 +168,7 @@ func (l *Lake) merge(ctx context.Context, t *table.Table, name string, g compact
 
 // days returns the days of the traces with rows in some files of the ledger by id, also of those that were added before it had days.
 func days(ctx context.Context, ledger *table.Table, files []table.FileScanTask) (map[string]string, error) {
-	of, names := map[string]string{}, map[string]string{}
+	dayOf, names := map[string]string{}, map[string]string{}
 	columns := []string{"trace_id", "status", export.TraceDayColumn, "start_unix_ns", "start_ts", "added_unix_ns"}
 	err := eachBatchOf(ctx, ledger, files, columns, func(b batch.Batch) error {
 		for row := range b.Rows {
@@ -187,11 +187,11 @@ func days(ctx context.Context, ledger *table.Table, files []table.FileScanTask) 
 				day = strings.Clone(day)
 				names[day] = day
 			}
-			of[strings.Clone(b.Text("trace_id", row))] = names[day]
+			dayOf[strings.Clone(b.Text("trace_id", row))] = names[day]
 		}
 		return nil
 	})
-	return of, err
+	return dayOf, err
 }
 
 // rewrite writes the rows of some files, less those that are deleted or gone, to new files, one for each day.
@@ -209,11 +209,11 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 	for _, f := range t.Schema().Fields() {
 		fields[f.Name], required[f.Name] = f.ID, f.Required
 	}
-	of, err := packedSchema(t, name)
+	packed, err := packedSchema(t, name)
 	if err != nil {
 		return r, err
 	}
-	schema, err := work.PackedSchema(of, fields, func(column string) bool { return !required[column] })
+	schema, err := work.PackedSchema(packed, fields, func(column string) bool { return !required[column] })
 	if err != nil {
 		return r, err
 	}
@@ -240,8 +240,8 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 		return days(ctx, ledger, files)
 	})
 	how := work.Repacking{Gone: gone, Day: func(id string) (string, error) {
-		of, err := known()
-		return of[id], err
+		dayOf, err := known()
+		return dayOf[id], err
 	}}
 	err = work.Repack(dir, l.version, schema, batches, how, func(f task.File, path string) error {
 		read += f.Rows

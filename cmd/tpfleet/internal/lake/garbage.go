@@ -24,9 +24,9 @@ func named(ctx context.Context, t *table.Table, snapshots []table.Snapshot, all 
 	if err != nil {
 		return nil, err
 	}
-	names, of := map[string]bool{}, map[int64]bool{}
+	names, ids := map[string]bool{}, map[int64]bool{}
 	for _, s := range snapshots {
-		names[s.ManifestList], of[s.SnapshotID] = true, true
+		names[s.ManifestList], ids[s.SnapshotID] = true, true
 		manifests, err := s.Manifests(files)
 		if err != nil {
 			return nil, err
@@ -45,12 +45,12 @@ func named(ctx context.Context, t *table.Table, snapshots []table.Snapshot, all 
 		}
 	}
 	for s := range t.Metadata().Statistics() {
-		if of[s.SnapshotID] {
+		if ids[s.SnapshotID] {
 			names[s.StatisticsPath] = true
 		}
 	}
 	for s := range t.Metadata().PartitionStatistics() {
-		if of[s.SnapshotID] {
+		if ids[s.SnapshotID] {
 			names[s.StatisticsPath] = true
 		}
 	}

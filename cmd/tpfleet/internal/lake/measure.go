@@ -115,12 +115,12 @@ func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layou
 	name := "measure-" + strings.ToLower(rand.Text())
 	c := choice{files: map[string][]resultFile{}, gone: work.Gone{}}
 	for _, f := range files {
-		of := work.Describe(f, packed)
-		of.URL = layout.Tables[f.Table].Location + "/data/" + name + export.DaySuffix(f.Day) + ".parquet"
-		if err := l.stores.Put(ctx, of.URL, f.Path); err != nil {
+		file := work.Describe(f, packed)
+		file.URL = layout.Tables[f.Table].Location + "/data/" + name + export.DaySuffix(f.Day) + ".parquet"
+		if err := l.stores.Put(ctx, file.URL, f.Path); err != nil {
 			return done, err
 		}
-		c.files[f.Table] = append(c.files[f.Table], resultFile{of, name})
+		c.files[f.Table] = append(c.files[f.Table], resultFile{file, name})
 	}
 	progress := newProgress()
 	_, err = l.repeat(ctx, "measure", func(ctx context.Context) error {

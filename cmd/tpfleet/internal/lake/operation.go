@@ -16,7 +16,7 @@ type states struct {
 
 type statesKey struct{}
 
-// note notes the first state of a table that was loaded, for movable.
+// note notes the first state of a table that was loaded, for retryIfMoved.
 func note(ctx context.Context, name, metadata string) {
 	if s, there := ctx.Value(statesKey{}).(*states); there {
 		s.mu.Lock()
@@ -27,9 +27,9 @@ func note(ctx context.Context, name, metadata string) {
 	}
 }
 
-// movable makes a function of one that reads tables, for transaction.Repeat. Others may remove the files of an old state while it
+// retryIfMoved makes a function of one that reads tables, for transaction.Repeat. Others may remove the files of an old state while it
 // reads them, and each store has its own error for that: if do fails and a table has changed since do loaded it, do begins again.
-func (l *Lake) movable(do func(ctx context.Context) error) func(ctx context.Context) error {
+func (l *Lake) retryIfMoved(do func(ctx context.Context) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		s := &states{tables: map[string]string{}}
 		err := do(context.WithValue(ctx, statesKey{}, s))
@@ -59,7 +59,7 @@ type turnKey struct{}
 
 // repeat repeats a transaction. The transactions in it are part of its turn.
 func (l *Lake) repeat(ctx context.Context, operation string, try func(ctx context.Context) error) (tries int, err error) {
-	try = l.movable(try)
+	try = l.retryIfMoved(try)
 	return transaction.Repeat(ctx, operation, func() error {
 		c, there := l.catalog.(turns)
 		if !there || ctx.Value(turnKey{}) != nil {
@@ -72,7 +72,7 @@ func (l *Lake) repeat(ctx context.Context, operation string, try func(ctx contex
 
 // read reads tables.
 func (l *Lake) read(ctx context.Context, operation string, do func(ctx context.Context) error) error {
-	do = l.movable(do)
+	do = l.retryIfMoved(do)
 	_, err := transaction.Read(ctx, operation, func() error { return do(ctx) })
 	return err
 }

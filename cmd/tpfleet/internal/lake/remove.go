@@ -87,9 +87,9 @@ func daysOf(ctx context.Context, ledger *table.Table, some work.Gone) (all []str
 	if err != nil {
 		return nil, err
 	}
-	of, err := days(ctx, ledger, files)
+	dayOf, err := days(ctx, ledger, files)
 	for id := range some {
-		all = append(all, of[id])
+		all = append(all, dayOf[id])
 	}
 	return all, err
 }

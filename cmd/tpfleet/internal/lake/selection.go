@@ -129,11 +129,11 @@ func (l *Lake) loadAll(ctx context.Context, s *Selection, names, metrics []strin
 // opener returns what opens a table once.
 func (s *Selection) opener(ctx context.Context, t *table.Table) func() (*traces.Files, error) {
 	return sync.OnceValues(func() (*traces.Files, error) {
-		of, err := s.open(context.WithoutCancel(ctx), t)
+		files, err := s.open(context.WithoutCancel(ctx), t)
 		if err != nil {
 			err = fmt.Errorf("table %s: %w", strings.Join(t.Identifier(), "."), err)
 		}
-		return of, err
+		return files, err
 	})
 }
 
@@ -144,22 +144,22 @@ func (s *Selection) Rows(trace string) stored.Opener {
 		if !there {
 			return nil, nil
 		}
-		of, err := open()
+		files, err := open()
 		if err != nil {
 			return nil, err
 		}
-		return of.Rows(trace, pool), nil
+		return files.Rows(trace, pool), nil
 	}
 }
 
 // open opens the files of a table that have rows of the selected traces.
 func (s *Selection) open(ctx context.Context, t *table.Table) (*traces.Files, error) {
-	of := &traces.Files{}
+	opened := &traces.Files{}
 	s.mu.Lock()
-	s.opened = append(s.opened, of)
+	s.opened = append(s.opened, opened)
 	s.mu.Unlock()
 	if t.CurrentSnapshot() == nil || len(s.Traces) == 0 {
-		return of, nil
+		return opened, nil
 	}
 	all, err := filesOn(ctx, t, maps.Values(s.days))
 	if err != nil {
@@ -190,13 +190,13 @@ func (s *Selection) open(ctx context.Context, t *table.Table) (*traces.Files, er
 		}
 		in, err := from.Open(f.File.FilePath())
 		if err == nil {
-			err = of.Add(s.blocks.Of(in, f.File.FilePath(), f.File.FileSizeBytes()), some)
+			err = opened.Add(s.blocks.Of(in, f.File.FilePath(), f.File.FileSizeBytes()), some)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.File.FilePath(), err)
 		}
 	}
-	return of, nil
+	return opened, nil
 }
 
 // counts says which rows of a file are of selected traces and, if the ledger names attempts, of those.
@@ -222,8 +222,8 @@ func (s *Selection) entries(f *stored.File) (traces.Counts, error) {
 
 // Close closes the files.
 func (s *Selection) Close() (err error) {
-	for _, of := range s.opened {
-		err = errors.Join(err, of.Close())
+	for _, files := range s.opened {
+		err = errors.Join(err, files.Close())
 	}
 	return err
 }

@@ -168,28 +168,28 @@ func (l *Lake) lost(ctx context.Context, s *Status) error {
 				continue
 			}
 			name, id := strings.Clone(b.Text("name", row)), strings.Clone(b.Text("trace_id", row))
-			of := all[name]
-			if of == nil {
-				of = &Loss{Count: Count{Name: name}, Effect: strings.Clone(b.Text("effect", row)), Source: strings.Clone(b.Text("source", row)), Meaning: strings.Clone(b.Text("description", row))}
-				all[name] = of
+			loss := all[name]
+			if loss == nil {
+				loss = &Loss{Count: Count{Name: name}, Effect: strings.Clone(b.Text("effect", row)), Source: strings.Clone(b.Text("source", row)), Meaning: strings.Clone(b.Text("description", row))}
+				all[name] = loss
 			}
 			// The rows of a trace are together.
 			if last[name] != id {
 				last[name] = id
-				of.Traces++
+				loss.Traces++
 			}
 			if lossy != id {
 				lossy = id
 				s.Lossy++
 			}
-			if of.Value += value; value > of.greatest {
-				of.greatest, of.Example = value, id
+			if loss.Value += value; value > loss.greatest {
+				loss.greatest, loss.Example = value, id
 			}
 		}
 		return nil
 	})
-	for _, of := range all {
-		s.Lost = append(s.Lost, *of)
+	for _, loss := range all {
+		s.Lost = append(s.Lost, *loss)
 	}
 	slices.SortFunc(s.Lost, func(a, b Loss) int { return cmp.Or(cmp.Compare(b.Traces, a.Traces), cmp.Compare(a.Name, b.Name)) })
 	return err

@@ -112,14 +112,14 @@ func (c *choice) supersede(ledger *Ledger, now task.Trace, at int64) {
 
 // move makes the rows of a trace those of another object with the same content.
 func (c *choice) move(ledger *Ledger, id string, to task.Trace) {
-	of := ledger.content[id]
-	c.objects[of.object], c.objects[to] = true, true
+	holder := ledger.content[id]
+	c.objects[holder.object], c.objects[to] = true, true
 	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool { return e.Trace == to })
 	ledger.copies[id] = slices.DeleteFunc(ledger.copies[id], func(t task.Trace) bool { return t == to })
-	ledger.versions[to.URL] = append(slices.DeleteFunc(ledger.versions[to.URL], func(e entry) bool { return e.Trace == to || e.Trace == of.object }),
-		entry{task: of.task, Outcome: task.Outcome{Trace: to, Status: task.OK, TraceID: id, SHA256: of.sha256}})
-	of.object = to
-	ledger.content[id], c.moved[id], ledger.objects[to] = of, to, Known{Done: true}
+	ledger.versions[to.URL] = append(slices.DeleteFunc(ledger.versions[to.URL], func(e entry) bool { return e.Trace == to || e.Trace == holder.object }),
+		entry{task: holder.task, Outcome: task.Outcome{Trace: to, Status: task.OK, TraceID: id, SHA256: holder.sha256}})
+	holder.object = to
+	ledger.content[id], c.moved[id], ledger.objects[to] = holder, to, Known{Done: true}
 }
 
 // addMoved adds the entries of traces that moved, with all that the ledger knows of them.
@@ -128,8 +128,8 @@ func (c *choice) addMoved(ctx context.Context, ledger *table.Table) error {
 		return nil
 	}
 	var columns []string
-	for _, of := range columnsOf(byLedger(ledger)) {
-		columns = append(columns, of.name)
+	for _, column := range columnsOf(byLedger(ledger)) {
+		columns = append(columns, column.name)
 	}
 	ids := map[string]bool{}
 	for id := range c.moved {

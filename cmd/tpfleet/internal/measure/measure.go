@@ -42,11 +42,11 @@ func Read(specs []task.Spec) (*Specs, error) {
 		if err := m.Add(one.Spec); err != nil {
 			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
-		of, err := m.Tables()
+		described, err := m.Tables()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
-		for _, t := range of {
+		for _, t := range described {
 			name := metrics.FleetTable(t.ID)
 			if other, there := seen[name]; there {
 				return nil, fmt.Errorf("the specs %s and %s both have metrics for the table %s", other, one.Name, name)
@@ -66,11 +66,11 @@ var types = map[session.Kind]table.Type{session.Text: table.TypeString, session.
 func (s *Specs) Columns() (map[string][]task.MetricColumn, error) {
 	all := map[string][]task.MetricColumn{}
 	for _, one := range s.all {
-		of, err := one.metrics.Tables()
+		described, err := one.metrics.Tables()
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range of {
+		for _, t := range described {
 			for _, c := range t.Columns {
 				all[metrics.FleetTable(t.ID)] = append(all[metrics.FleetTable(t.ID)], task.MetricColumn{Name: c.Name, Type: types[c.Kind]})
 			}
@@ -108,11 +108,11 @@ func (t *Table) Doc(column string) string {
 func (s *Specs) Tables() (map[string]Table, error) {
 	all := map[string]Table{}
 	for _, one := range s.all {
-		of, err := one.metrics.Tables()
+		described, err := one.metrics.Tables()
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range of {
+		for _, t := range described {
 			now := Table{Spec: one.Spec, Values: map[string]string{}}
 			for i, c := range t.Columns {
 				if i < t.Dimensions {
@@ -172,11 +172,11 @@ func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[strin
 	if err != nil {
 		return nil, err
 	}
-	of, err := summary.Tables()
+	described, err := summary.Tables()
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range of {
+	for _, t := range described {
 		if len(t.Rows) == 0 {
 			continue
 		}

@@ -40,26 +40,26 @@ func Left(traces []task.Trace, ledger *lake.Ledger, o Options) (left []task.Trac
 func Again(tried []lake.Tried, layout string, stores []string, o Options) []task.Task {
 	slices.SortFunc(tried, func(a, b lake.Tried) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.URL, b.URL)) })
 	var bad, good []task.Trace
-	of, labels := map[task.Trace]lake.Tried{}, map[string]task.Labels{}
+	before, labels := map[task.Trace]lake.Tried{}, map[string]task.Labels{}
 	for _, t := range tried {
 		labels[t.URL] = t.Labels
 		if t.ID == "" {
 			bad = append(bad, t.Trace)
 		} else {
 			good = append(good, t.Trace)
-			of[t.Trace] = t
+			before[t.Trace] = t
 		}
 	}
-	again := Tasks(good, layout, stores, o)
-	for i := range again {
-		t := &again[i]
+	tasks := Tasks(good, layout, stores, o)
+	for i := range tasks {
+		t := &tasks[i]
 		t.Replaces = map[string]string{}
 		for _, trace := range t.Traces {
-			t.Replaces[of[trace].ID] = of[trace].Task
+			t.Replaces[before[trace].ID] = before[trace].Task
 		}
 		t.ID = task.ID(t.Traces, t.Replaces)
 	}
-	all := append(again, Tasks(bad, layout, stores, o)...)
+	all := append(tasks, Tasks(bad, layout, stores, o)...)
 	for i := range all {
 		all[i].Label(func(t task.Trace) task.Labels { return labels[t.URL] })
 	}

@@ -72,7 +72,7 @@ type Groups struct {
 func (g Grouping) Group(traces []lake.Selected) *Groups {
 	all := &Groups{Of: map[string]string{}, starts: map[string][]int64{}}
 	for _, t := range traces {
-		name := g.of(t.Facts)
+		name := g.groupOf(t.Facts)
 		if name == "" {
 			all.Without++
 			continue
@@ -92,8 +92,8 @@ func (g Grouping) Group(traces []lake.Selected) *Groups {
 
 const year2000 = 946684800 * int64(time.Second)
 
-// of returns the group of a trace, "" if it has none.
-func (g Grouping) of(facts []any) string {
+// groupOf returns the group of a trace, "" if it has none.
+func (g Grouping) groupOf(facts []any) string {
 	if text, there := facts[0].(string); there && g.label != "" {
 		labels := map[string]string{}
 		if err := json.Unmarshal([]byte(text), &labels); err == nil && labels[g.label] != "" {

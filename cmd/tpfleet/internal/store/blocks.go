@@ -19,8 +19,8 @@ type Blocks struct{ cache *lru.Cache[block, []byte] }
 
 // block is a part of an object.
 type block struct {
-	of Input
-	n  int64
+	input Input
+	n     int64
 }
 
 const (
@@ -74,7 +74,7 @@ func (b *Blocks) block(key block, size int64) ([]byte, error) {
 	}
 	from := key.n * blockSize
 	bytes := make([]byte, min(blockSize, size-from))
-	if n, err := key.of.ReadAt(bytes, from); n < len(bytes) {
+	if n, err := key.input.ReadAt(bytes, from); n < len(bytes) {
 		return nil, err
 	}
 	b.cache.Add(key, bytes)

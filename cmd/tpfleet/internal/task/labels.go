@@ -67,9 +67,9 @@ func LabelsIn(pattern *regexp.Regexp, url string) Labels {
 }
 
 // Label gives traces of the task labels.
-func (t *Task) Label(of func(Trace) Labels) {
+func (t *Task) Label(labelsOf func(Trace) Labels) {
 	for _, trace := range t.Traces {
-		if l := of(trace); len(l) > 0 {
+		if l := labelsOf(trace); len(l) > 0 {
 			if t.Labels == nil {
 				t.Labels = map[string]Labels{}
 			}

@@ -88,9 +88,9 @@ func Commit(ctx context.Context, operation string, begun time.Time, tries int, e
 	if err != nil {
 		outcome = "failed"
 	}
-	of := attribute.String("operation", operation)
-	commits.Record(ctx, time.Since(begun).Seconds(), metric.WithAttributes(of, attribute.String("outcome", outcome)))
-	conflicts.Add(ctx, int64(tries-1), metric.WithAttributes(of))
+	op := attribute.String("operation", operation)
+	commits.Record(ctx, time.Since(begun).Seconds(), metric.WithAttributes(op, attribute.String("outcome", outcome)))
+	conflicts.Add(ctx, int64(tries-1), metric.WithAttributes(op))
 }
 
 // Retries counts requests to stores that were made again.
@@ -131,11 +131,11 @@ func Start(ctx context.Context, address, version string) (stop func(context.Cont
 		return func(context.Context) error { return nil }, nil
 	}
 	// What the environment says (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) comes last, and so counts.
-	of, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "tpfleet"), attribute.String("service.version", version)), resource.WithFromEnv())
+	service, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "tpfleet"), attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, err
 	}
-	provider := sdk.NewMeterProvider(append(options, sdk.WithResource(of))...)
+	provider := sdk.NewMeterProvider(append(options, sdk.WithResource(service))...)
 	otel.SetMeterProvider(provider)
 	return func(ctx context.Context) error { return errors.Join(provider.Shutdown(ctx), server.Close()) }, nil
 }

@@ -32,12 +32,12 @@ func Read(ctx context.Context, operation string, try func() error) (tries int, e
 	for n := 1; ; n++ {
 		tried := time.Now()
 		err := try()
-		var again again
-		if err == nil || !errors.As(err, &again) {
+		var retry retryable
+		if err == nil || !errors.As(err, &retry) {
 			return n, err
 		}
 		if n == MaxTries {
-			return n, fmt.Errorf("%s, after %d tries: %w", operation, n, again.error)
+			return n, fmt.Errorf("%s, after %d tries: %w", operation, n, retry.error)
 		}
 		// The more rivals, and the longer their tries, the longer the wait.
 		wait := time.Duration(mathrand.Int64N(int64(min(n, 10)) * int64(max(200*time.Millisecond, time.Since(tried)))))
@@ -50,12 +50,12 @@ func Read(ctx context.Context, operation string, try func() error) (tries int, e
 	}
 }
 
-type again struct{ error }
+type retryable struct{ error }
 
-func (e again) Unwrap() error { return e.error }
+func (e retryable) Unwrap() error { return e.error }
 
 // Again makes an error one after which the transaction begins again.
-func Again(err error) error { return again{err} }
+func Again(err error) error { return retryable{err} }
 
 // Name names a transaction in the snapshots that it makes.
 type Name string

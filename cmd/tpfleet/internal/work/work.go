@@ -171,9 +171,9 @@ func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, pa
 	if schemas, err = layout.PackedMetrics(); err != nil {
 		return nil, nil, err
 	}
-	of := map[string]*traces.Files{}
+	opened := map[string]*traces.Files{}
 	defer func() {
-		for _, f := range of {
+		for _, f := range opened {
 			err = errors.Join(err, f.Close())
 		}
 	}()
@@ -192,19 +192,19 @@ func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, pa
 			continue
 		}
 		open := func(name string, pool *dataframe.Pool) ([]tables.Rows, error) {
-			if of[name] == nil {
-				of[name] = &traces.Files{}
+			if opened[name] == nil {
+				opened[name] = &traces.Files{}
 				for _, path := range paths[name] {
 					f, err := os.Open(path)
 					if err == nil {
-						err = of[name].Add(f, traces.All)
+						err = opened[name].Add(f, traces.All)
 					}
 					if err != nil {
 						return nil, err
 					}
 				}
 			}
-			return of[name].Rows(o.TraceID, pool), nil
+			return opened[name].Rows(o.TraceID, pool), nil
 		}
 		chunks, done, err := specs.Trace(ctx, open, layout.MetricSchemas())
 		if err != nil {

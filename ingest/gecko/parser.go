@@ -41,8 +41,8 @@ func (r *reader) push(number int64, t *thread, shift int64) error {
 		s.times = s.deltas
 		sum(s.times)
 	}
-	counted := s.weightType == "" || s.weightType == "samples"
-	if !counted && len(s.weights) > 0 {
+	counted, timed := s.weightType == "" || s.weightType == "samples", s.weightType == "tracing-ms"
+	if !counted && !timed && len(s.weights) > 0 {
 		r.in.File.Unread(model.StatUnreadFact, model.None, "weight in "+s.weightType).Add(model.LogEntry{})
 	}
 	for i := range min(len(s.stacks), len(s.times)) {
@@ -51,11 +51,21 @@ func (r *reader) push(number int64, t *thread, shift int64) error {
 		}
 		r.begin(number, sample)
 		r.event.Uint(uint64(s.stacks[i]))
-		weight := int64(1)
-		if counted && i < len(s.weights) && math.Abs(s.weights[i]) < 1<<53 {
-			weight = int64(s.weights[i])
+		weight, period := int64(1), int64(model.None)
+		if i < len(s.weights) {
+			switch w := s.weights[i]; {
+			case counted && math.Abs(w) < 1<<53:
+				weight = int64(w)
+			case timed && w < 0:
+				r.in.File.Unread(model.StatUnreadFact, model.None, "negative weight").AddAt(t.offset)
+			case timed:
+				if ns, ok := nanoseconds(w); ok {
+					period = ns
+				}
+			}
 		}
 		r.event.Int(weight)
+		r.event.Int(period)
 		if err := r.pushAt(t, s.times[i], shift); err != nil {
 			return err
 		}
@@ -184,10 +194,11 @@ var overlapping = model.AsyncBlueprint(model.Blueprint{Classification: "firefox_
 type parser struct {
 	*reader
 	args *jsonlex.ArgWriter
+	time model.StringID // the event of samples that are times
 }
 
 func newParser(r *reader) *parser {
-	return &parser{reader: r, args: jsonlex.NewArgWriter(r.in.Store.Strings)}
+	return &parser{reader: r, args: jsonlex.NewArgWriter(r.in.Store.Strings), time: r.in.Store.Strings.Intern("time")}
 }
 
 // utid returns the thread's utid, and names the thread when it is first seen.
@@ -221,14 +232,16 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	t, kind := p.threads[event.Uint()], phase(event.Uint())
 	if kind == sample {
-		stack, weight := event.Uint(), event.Int()
+		stack, weight, period := event.Uint(), event.Int(), event.Int()
 		if stack >= uint64(len(t.callsites)) || t.callsites[stack] == model.None {
 			p.in.File.LogTime(statParseErrors, ts, nil)
 			return nil
 		}
 		v := profile.NewSample(ts, "gecko")
 		v.UTID, v.Callsite, v.Weight = p.utid(t), t.callsites[stack], weight
-		p.in.Store.Stacks.AddSample(v)
+		if id := p.in.Store.Stacks.AddSample(v); period != model.None {
+			p.in.Store.Stacks.AddSampleEvent(id, p.time, period)
+		}
 		return nil
 	}
 	at, in, dur := event.Int(), event.Int(), int64(event.Uint())

@@ -74,8 +74,6 @@ def add_markers(thread, tid, strings, shift):
     begun = collections.defaultdict(list)
     for name, phase, start, end, time, data in zip(names, *columns):
         data = data or {}
-        for field in fields[data.get('type')] & data.keys():
-            texts[ns((end if phase == 3 else start) + shift), strings[name], tid, f'data.{field}', strings[data[field]]] += 1
         if phase is None:
             start, end = data.get('startTime'), data.get('endTime')
             interval = data.get('interval') if data.get('type') == 'tracing' else None
@@ -87,7 +85,10 @@ def add_markers(thread, tid, strings, shift):
         if phase == 3:
             start = begun[name].pop() if begun[name] else None
         dur = ns(end) - ns(start) if phase in (1, 3) and start is not None else 0
-        markers[ns((start if start is not None else end) + shift), dur, strings[name], tid] += 1
+        at = ns((start if start is not None else end) + shift)
+        markers[at, dur, strings[name], tid] += 1
+        for field in fields[data.get('type')] & data.keys():
+            texts[at, strings[name], tid, f'data.{field}', strings[data[field]]] += 1
     for name, starts in begun.items():
         for start in starts:
             markers[ns(start + shift), -1, strings[name], tid] += 1

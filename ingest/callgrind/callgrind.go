@@ -6,6 +6,7 @@ package callgrind
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,8 @@ var facts = map[string]bool{"creator": true, "pid": true, "cmd": true}
 type reader struct {
 	in *format.Input
 	*aggregate.Profile
-	measures map[string]int // by scope and event
+	measures map[string]int    // by scope and event
+	times    map[string]string // units of events, by their names
 	scope    string
 	events   []int     // measures of the costs in a line
 	scales   []float64 // by which they are multiplied
@@ -89,7 +91,7 @@ const (
 )
 
 func read(in *format.Input) error {
-	r := &reader{in: in, Profile: aggregate.New(in.Store), measures: map[string]int{}, scope: in.Name, calls: none,
+	r := &reader{in: in, Profile: aggregate.New(in.Store), measures: map[string]int{}, times: map[string]string{}, scope: in.Name, calls: none,
 		names: [3]map[string]model.StringID{{}, {}, {}}, mappings: map[model.StringID]profile.MappingID{}}
 	r.positions("line")
 	err := lines.Each(in, func(offset int64, line []byte) error {
@@ -148,11 +150,17 @@ func (r *reader) read(line []byte) bool {
 		r.scope = r.in.Name + " thread " + value
 	case "positions":
 		r.positions(value)
+	case "event": // sysTime : sysTime (elapsed ns)
+		name, long, _ := strings.Cut(value, ":")
+		if text, ok := strings.CutSuffix(long, ")"); ok {
+			r.times[strings.TrimSpace(name)] = units[text[strings.LastIndexByte(text, ' ')+1:]].unit
+		}
 	case "events":
 		r.open = r.complete
 		r.events, r.scales, r.sums = r.events[:0], r.scales[:0], r.sums[:0]
 		for event := range strings.FieldsSeq(value) {
 			name, unit, scale := unitOf(event)
+			unit = cmp.Or(r.times[event], unit)
 			r.events, r.scales = append(r.events, r.measure(event, name, unit)), append(r.scales, scale)
 			r.sums = append(r.sums, 0)
 		}

@@ -26,3 +26,12 @@ func TestUnitsOfPprof(t *testing.T) {
 	tables.Want(t, "stack_profile_symbol", "name|line_number", "main.f|36")
 	tables.Want(t, "stats", "name")
 }
+
+// TestUnitsOfSystemCalls reads what valgrind --tool=callgrind --collect-systime=nsec writes.
+func TestUnitsOfSystemCalls(t *testing.T) {
+	tables := ingesttest.MustRead(t, "callgrind.out", []byte("# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npositions: line\n"+
+		"event: sysTime : sysTime (elapsed ns)\nevent: sysCpuTime : sysCpuTime (system cpu ns)\nevent: Sum = Ir + 10 sysCount : A sum (of both)\n"+
+		"events: Ir sysCount sysTime sysCpuTime\n\nfl=(1) a.c\nfn=(1) f\n16 400 1 162809687 90304602\n\ntotals: 400 1 162809687 90304602\n"))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "Ir|count", "sysCount|count", "sysTime|nanoseconds", "sysCpuTime|nanoseconds", "calls|count")
+	tables.Want(t, "stats", "name")
+}

@@ -45,7 +45,6 @@ func detect(line []byte) (l layout, ok bool) {
 	}
 	if boxed {
 		l.form = long
-		l.user = bytes.Count(rest[:max(bytes.IndexByte(rest, '/'), 0)], []byte(":")) > 1
 		return l, bytes.HasSuffix(rest, []byte(" ]"))
 	}
 	if n := digits(rest); n > 0 && n < len(rest) && rest[n] == '-' {

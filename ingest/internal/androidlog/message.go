@@ -42,7 +42,7 @@ func parse(line []byte, columns layout, dates *dates) (m message, ok bool) {
 	case brieftime:
 		ok = m.brieftime(&c)
 	case long:
-		ok = m.long(&c, columns)
+		ok = m.long(&c)
 	default:
 		ok = m.studio(&c, columns.form)
 	}
@@ -86,11 +86,23 @@ func (c *cursor) time(columns layout, dates *dates) (ns int64, ok bool) {
 	return seconds*int64(time.Second) + ns, true
 }
 
+// user moves past the user, which some lines lack. logcat writes a colon after it, and no space if the pid has five digits:
+// 10123:12345.
+func (c *cursor) user(columns layout) {
+	word, _, _ := bytes.Cut(c.rest, []byte(" "))
+	if colon := bytes.IndexByte(word, ':'); colon > 0 {
+		c.rest = bytes.TrimLeft(c.rest[colon+1:], " ")
+	} else if columns.user {
+		const ids = 64 // more than the user, the pid and the tid take
+		if words := bytes.Fields(c.rest[:min(len(c.rest), ids)]); len(words) > 2 && !isPriority(words[2]) {
+			c.word(' ')
+		}
+	}
+}
+
 // threadtime reads "1702  2395 D tag: text".
 func (m *message) threadtime(c *cursor, columns layout) bool {
-	if columns.user {
-		c.word(' ')
-	}
+	c.user(columns)
 	m.pid, m.tid = uint32(c.number(' ')), uint32(c.number(' '))
 	if !c.ok || len(c.rest) < 4 || c.rest[1] != ' ' {
 		return false
@@ -122,10 +134,10 @@ func (m *message) brieftime(c *cursor) bool {
 }
 
 // long reads "1702: 2395 D/tag ]". The text is on lines of its own.
-func (m *message) long(c *cursor, columns layout) bool {
+func (m *message) long(c *cursor) bool {
 	c.rest = bytes.TrimLeft(c.rest, " ")
-	if columns.user {
-		c.word(':')
+	if ids := c.rest[:max(bytes.IndexByte(c.rest, '/'), 0)]; bytes.Count(ids, []byte(":")) > 1 {
+		c.word(':') // the user
 		c.rest = bytes.TrimLeft(c.rest, " ")
 	}
 	m.pid = uint32(c.number(':'))

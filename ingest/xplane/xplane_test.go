@@ -62,8 +62,10 @@ message_type { name: "Stat"
   field { name: "ref" number: 7 label: LABEL_OPTIONAL type: TYPE_UINT64 } }
 message_type { name: "EventMetadata"
   field { name: "name" number: 2 label: LABEL_OPTIONAL type: TYPE_STRING }
+  field { name: "metadata" number: 3 label: LABEL_OPTIONAL type: TYPE_BYTES }
   field { name: "display_name" number: 4 label: LABEL_OPTIONAL type: TYPE_STRING }
-  field { name: "stats" number: 5 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".x.Stat" } }
+  field { name: "stats" number: 5 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".x.Stat" }
+  field { name: "child_id" number: 6 label: LABEL_REPEATED type: TYPE_INT64 } }
 message_type { name: "StatMetadata"
   field { name: "name" number: 2 label: LABEL_OPTIONAL type: TYPE_STRING } }`
 
@@ -89,7 +91,7 @@ planes { id: 1 name: "/device:GPU:1"
     events { metadata_id: 1 num_occurrences: 5 duration_ps: 9 } }
   lines { id: 1 name: "XLA Ops" timestamp_ns: 1000 events { metadata_id: 3 offset_ps: 0 duration_ps: 5000000 } events { metadata_id: 9 offset_ps: 1000000 duration_ps: 1000000 } }
   events { key: 1 value { name: "gemm" } } events { key: 2 value { name: "MemcpyH2D" } }
-  events { key: 3 value { name: "%fusion.1 = f32[]" display_name: "fusion.1" stats { metadata_id: 5 double: 2.5 } } }
+  events { key: 3 value { name: "%fusion.1 = f32[]" metadata: "program" child_id: 1 display_name: "fusion.1" stats { metadata_id: 5 double: 2.5 } } }
   stat_names { key: 1 value { name: "correlation_id" } } stat_names { key: 2 value { name: "kernel_details" } }
   stat_names { key: 3 value { name: "regs:8 grid:2,1,1 block:64,1,1" } } stat_names { key: 4 value { name: "memcpy_details" } }
   stat_names { key: 5 value { name: "flops" } } stat_names { key: 6 value { name: "core_count" } }
@@ -140,7 +142,8 @@ func TestSpace(t *testing.T) {
 		}
 	}
 	tables.Want(t, "stats", "name|value|description", "clock_sync_cache_miss|1|Conversions of times that needed a search for the clock snapshot.",
-		"unread_event|1|aggregated event is not read", "corrupt_packet|1|Packets that could not be decoded.", "unread_fact|1|binary stat is not read")
+		"unread_event|1|aggregated event is not read", "corrupt_packet|1|Packets that could not be decoded.", "unread_fact|1|binary stat is not read",
+		"unread_fact|1|binary metadata of an event is not read", "unread_fact|1|child of an event is not read")
 	for _, fact := range []string{"xplane.error|lost a device|NULL", "xplane.hostname|box|NULL", "xplane.profile_start_time|NULL|1700000000000000000"} {
 		if !slices.Contains(tables.Rows("metadata", "name", "str_value", "int_value"), fact) {
 			t.Errorf("no fact %s", fact)

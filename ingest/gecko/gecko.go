@@ -67,6 +67,8 @@ type reader struct {
 	waiting []int    // numbers of threads whose shift is not known yet
 	found   bool     // there was a list of threads
 
+	saysMain bool // threads say whether they are main threads
+
 	mappings map[mappingKey]profile.MappingID
 
 	textFields map[string][]textField // by the type of markers

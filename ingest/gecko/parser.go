@@ -208,12 +208,18 @@ func (p *parser) utid(t *thread) model.UTID {
 	}
 	t.seen = true
 	machine := p.in.Machine
-	if t.tid == 0 {
+	switch {
+	case t.tid == 0:
 		// Threads without a tid must stay separate.
 		machine.StartThread(nil, 0)
 		t.utid = machine.ThreadIn(0, machine.ProcessWithoutThread(t.pid), false)
-	} else {
+	case p.saysMain: // not of all systems does it have the number of its process
+		t.utid = machine.ThreadIn(t.tid, machine.ProcessWithoutThread(t.pid), false)
+	default:
 		t.utid = machine.ThreadOf(t.tid, t.pid)
+	}
+	if t.main {
+		machine.SetMainThread(t.utid, true)
 	}
 	if machine.ThreadName(t.utid) == 0 || !placeholder.MatchString(p.in.Store.Strings.Get(t.name)) {
 		machine.SetThreadName(t.utid, t.name, model.ThreadNameOther)

@@ -23,6 +23,7 @@ type thread struct {
 	name     model.StringID
 	process  model.StringID // name of its process
 	tid, pid int64          // 0 if unknown
+	main     bool           // it is the main thread
 	strings  []model.StringID
 
 	frameFuncs, funcNames   []int32 // of frames, in column layout
@@ -107,6 +108,10 @@ func (r *reader) members(t *thread) error {
 			if err == nil && v.Kind == jsonlex.Text {
 				*name = r.in.Store.Strings.InternBytes(v.Raw)
 			}
+			return err
+		case "isMainThread":
+			v, err := r.ReadValue()
+			r.saysMain, t.main = true, v.Kind == jsonlex.Boolean && v.Int != 0
 			return err
 		case "stringTable", "stringArray":
 			if ok, err := r.at('['); !ok {

@@ -1,4 +1,4 @@
-"""Compares the samples, markers and names of processes of a Firefox profile with the rows of a dataset.
+"""Compares the samples, markers, main threads and names of processes of a Firefox profile with the rows of a dataset.
 
 usage: gecko.py PROFILE DATASET
 
@@ -20,6 +20,7 @@ if raw[:2] == b'\x1f\x8b':
     raw = gzip.decompress(raw)
 samples, markers, texts = collections.Counter(), collections.Counter(), collections.Counter()
 fields = collections.defaultdict(set)  # those with indices of texts, by the type of the marker
+mains = {}  # whether each thread is a main thread, by pid and tid, where the file says so
 processes = collections.defaultdict(set)  # names by pid; <123> is samply's placeholder
 
 
@@ -107,6 +108,9 @@ def add(profile, shift):
         pid = str(thread.get('pid') or '').split('.')[0]
         if pid.isdigit() and int(pid) and thread.get('processName'):
             processes[int(pid)] |= {thread['processName']} - {f'<{thread["pid"]}>'}
+        if 'isMainThread' in thread and tid_of(thread):
+            key = int(pid) if pid.isdigit() else 0, tid_of(thread)
+            mains[key] = mains.get(key, False) or thread['isMainThread']
         strings = thread.get('stringTable') or thread.get('stringArray') or shared.get('stringArray') or []
         add_samples(thread, tid_of(thread), strings, shared, shift)
         add_markers(thread, tid_of(thread), strings, shift)
@@ -140,4 +144,7 @@ for what, file, dataset_rows in ('samples', samples, got), ('markers', markers, 
 names = dict(rows("SELECT pid, name FROM '{d}/process.parquet'"))
 wrong = {pid: (of, names.get(pid)) for pid, of in processes.items() if pid in names and of and names[pid] not in of}
 print(len(processes), 'processes with names,', len(wrong), 'wrong', wrong)
-sys.exit(bool(differ or wrong))
+threads = {(pid, tid): bool(main) for pid, tid, main in rows("SELECT pid, tid, is_main_thread FROM '{d}/thread.parquet' JOIN '{d}/process.parquet' p USING (upid) WHERE tid != 0")}
+unlike = {thread: main for thread, main in threads.items() if mains and mains.get(thread) != main}
+print(len(mains), 'threads are main threads or not,', len(unlike), 'wrong', unlike)
+sys.exit(bool(differ or wrong or unlike))

@@ -80,9 +80,7 @@ func (b *battery) changes(offset int64, line []byte) (ok bool, err error) {
 		b.ms, b.timed = integer(wall)
 		return b.timed, nil
 	}
-	if bytes.Contains(at, []byte(":START")) || bytes.Contains(at, []byte(":SHUTDOWN")) {
-		return true, nil
-	}
+	at, _, _ = bytes.Cut(at, []byte(":")) // START, SHUTDOWN and *OVERFLOW* take time, too
 	passed, ok := integer(at)
 	const most = math.MaxInt64 / int64(time.Millisecond) / 2
 	if !ok || max(passed, b.ms) > most || min(passed, b.ms) < -most {

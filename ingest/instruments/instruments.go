@@ -466,6 +466,8 @@ func (r *reader) push() error {
 			r.in.Clocks.AddSnapshot([]model.Reading{
 				{Clock: model.Clock{ID: model.ClockTraceFile}, Value: r.row.time, Unit: 1},
 				{Clock: model.Clock{ID: model.ClockBoottime}, Value: r.row.sync, Unit: 1}})
+		} else if r.row.weight != model.None {
+			r.in.File.Unread(model.StatUnreadEvent, model.None, "sample without a stack").Say("sample without a stack", "samples without a stack").AddAt(r.row.offset)
 		}
 		return nil
 	case r.row.thread == nil:

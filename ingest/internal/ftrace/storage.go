@@ -25,12 +25,26 @@ var (
 	ufsCommands    = counters("ufs_command_count", "io.ufs.command.count")
 	ufsTags        = spans("ufs_command_tag", "io.ufs.command.tag[%03[1]d]", "ufs_tag")
 	ufsClock       = counters("ufs_clkgating", "io.ufs.clkgating (OFF:0/REQ_OFF/REQ_ON/ON:3)")
-	blockIO        = &model.Blueprint{Classification: "block_io", Event: model.CounterTrack, Dims: []string{"block_device"}}
+	blockIO        = model.AsyncBlueprint(model.Blueprint{Classification: "block_io", Dims: []string{"block_device"}})
 	androidFS      = model.AsyncBlueprint(model.Blueprint{Classification: "android_fs", Name: "android_fs"})
 	f2fsStat       = counters("f2fs_iostat", "f2fs_iostat.[%[1]s].%[2]s", "linux_device", "counter_key")
 	f2fsLatency    = counters("f2fs_iostat_latency", "f2fs_iostat_latency.[%[1]s].%[2]s", "linux_device", "counter_key")
 	f2fsCheckpoint = &model.Blueprint{Classification: "f2fs_write_checkpoint", Dims: []string{"upid"}}
 )
+
+var sectorArg = uints("sector")
+
+// A device works on many requests at once. A request keeps its first sector until it is done.
+
+func blockStart(p *Parser, e *Event) {
+	track := p.Async.Begin(blockIO, nil, e.Int("sector"), model.IntDim(e.Int("dev")))
+	p.Slices.Begin(e.TS, track, 0, p.word("block_io"), p.argsOf(e, sectorArg))
+}
+
+func blockDone(p *Parser, e *Event) {
+	track := p.Async.End(blockIO, nil, e.Int("sector"), model.IntDim(e.Int("dev")))
+	p.Slices.End(e.TS, track, 0, p.word("block_io"), p.argsOf(e, sectorArg))
+}
 
 // ufsCommand handles the send and the completion of a command. Older kernels, such as 5.10, tell them apart by a text (send,
 // scsi_send, complete, dev_complete), newer ones by a number.

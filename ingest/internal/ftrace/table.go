@@ -132,8 +132,8 @@ var handlers = map[string]handler{
 	"pixel_mm_kswapd_done":        kswapdDone,
 
 	// File systems and disks.
-	"block_io_start":            begin(on(blockIO, "dev"), "", named("block_io"), uints("sector")...),
-	"block_io_done":             endNamed(on(blockIO, "dev"), "", named("block_io"), uints("sector")...),
+	"block_io_start":            blockStart,
+	"block_io_done":             blockDone,
 	"ufshcd_command":            ufsCommand,
 	"ufshcd_clk_gating":         ufsClockGating,
 	"android_fs_dataread_start": dataReadStart,

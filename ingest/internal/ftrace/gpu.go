@@ -254,10 +254,18 @@ func fenceEmit(p *Parser, e *Event) {
 
 func fenceSignaled(p *Parser, e *Event) {
 	t := p.fence(e)
-	if t == nil || len(t.pending) == 0 || e.Int("seqno") < t.pending[0] {
+	if t == nil {
 		return
 	}
-	t.pending = slices.Delete(t.pending, 0, 1)
+	// The event of an earlier fence may be missing, or come later.
+	done := 0
+	for done < len(t.pending) && t.pending[done] <= e.Int("seqno") {
+		done++
+	}
+	if done == 0 {
+		return
+	}
+	t.pending = slices.Delete(t.pending, 0, done)
 	p.Slices.End(e.TS, t.track, 0, 0, nil)
 	if len(t.pending) > 0 {
 		p.beginFence(e, t)

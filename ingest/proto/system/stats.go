@@ -229,6 +229,11 @@ func (s *sysStats) disk(ts int64, data []byte) {
 	if !known {
 		return
 	}
+	for i := range now {
+		if now[i] < before[i] { // another device with the name, or the kernel's counter wrapped around
+			return
+		}
+	}
 	push := func(counter, unit string, value float64) {
 		o := model.TrackOptions{Unit: s.Store.Strings.Intern(unit)}
 		track := s.Tracks.Intern(diskCounters, &o, s.dim(name), model.StringDim(s.Store.Strings.Intern(counter)))

@@ -138,6 +138,9 @@ func (d *dump) object(data []byte) {
 	if delta != 0 {
 		id = d.lastObject + delta
 	}
+	if !d.foreign {
+		d.lastObject, d.lastType = id, heapType // later objects count from this one, even if it is malformed
+	}
 	var fields, owned []uint64
 	for v := range message.Numbers(data, androidpb.HeapGraphObject_ReferenceFieldID) {
 		fields = append(fields, v)
@@ -156,7 +159,6 @@ func (d *dump) object(data []byte) {
 		d.File.Count(model.StatHeapGraphNonFinalizedGraph)
 		return
 	}
-	d.lastObject, d.lastType = id, heapType
 	number, of := d.objectOf(id), d.classOf(class)
 	o := d.Edit(number)
 	o.SelfSize, o.Class = int64(size), of

@@ -9,6 +9,7 @@ package gecko
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
@@ -311,8 +312,11 @@ func (r *reader) markerType(v jsonlex.Value) {
 		_ = l.Elements(func(v jsonlex.Value) {
 			switch member(v, "format") {
 			case "unique-string", "flow-id", "terminating-flow-id":
-				field := member(v, "key")
-				r.textFields[name] = append(r.textFields[name], textField{field, r.in.Store.Strings.Intern("data." + field)})
+				key := member(v, "key")
+				field := textField{key, r.in.Store.Strings.Intern("data." + key)}
+				if fields := r.textFields[name]; !slices.Contains(fields, field) { // each process has the schema
+					r.textFields[name] = append(fields, field)
+				}
 			}
 		})
 	})

@@ -135,11 +135,20 @@ func (r *reader) trailing() error {
 	return err
 }
 
-// unread skips the value of a member that makes no rows, and counts it unless it is empty.
+// unread skips the value of a member that makes no rows, and counts it unless it is empty, 0 or false.
 func (r *reader) unread(key []byte) error {
-	noun, start, first := string(key)+" member", r.Offset(), r.Buf[r.Pos]
-	err := r.Skip()
-	if (first == '[' || first == '{') && r.Offset()-start > int64(len("[]")) {
+	noun, start := string(key)+" member", r.Offset()
+	var empty bool
+	var err error
+	if c := r.Buf[r.Pos]; c == '[' || c == '{' {
+		err = r.Skip()
+		empty = r.Offset()-start <= int64(len("[]"))
+	} else {
+		var v jsonlex.Value
+		v, err = r.ReadValue()
+		empty = v.Int == 0 && v.Float == 0 && (v.Kind != jsonlex.Text || len(v.Raw) == 0)
+	}
+	if !empty {
 		r.in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(start)
 	}
 	return err

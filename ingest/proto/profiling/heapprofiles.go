@@ -281,6 +281,10 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 		q.bases[source] = *before
 	}
 	now := a.counted.plus(q.bases[source])
+	if now.count < before.count && before.freed() { // forgotten, but its id is that of another heap's stack
+		q.bases[source] = *before
+		now = a.counted.plus(*before)
+	}
 	delta := now.minus(*before)
 	if delta.count < 0 || delta.size < 0 || delta.freedCount > 0 || delta.freedSize > 0 {
 		h.File.Add(model.StatHeapprofdMalformedPacket, int64(a.upid), 1)
@@ -306,6 +310,9 @@ func (h *heapReader) add(a *allocation, callsite profile.CallsiteID, count, size
 	t.Count.Set(row, count)
 	t.Size.Set(row, size)
 }
+
+// freed reports whether all that was allocated has been freed.
+func (a allocated) freed() bool { return a.count+a.freedCount == 0 && a.size+a.freedSize == 0 }
 
 func (a allocated) plus(b allocated) allocated {
 	return allocated{a.count + b.count, a.size + b.size, a.freedCount + b.freedCount, a.freedSize + b.freedSize}

@@ -142,8 +142,8 @@ func (rd *reading) newMember(archive *model.File, m format.Member) *member {
 }
 
 // override returns what a manifest says about a file of an archive.
-func (rd *reading) override(of origin) format.Override {
-	if o := rd.overrides.Files[of.name]; o != nil && of.inner {
+func (rd *reading) override(source origin) format.Override {
+	if o := rd.overrides.Files[source.name]; o != nil && source.inner {
 		return *o
 	}
 	return format.Override{}
@@ -161,8 +161,8 @@ func (rd *reading) mayConfigure(o format.Override, at origin) error {
 }
 
 // noOverride is the error for a manifest entry that overrides something other than a trace.
-func noOverride(of origin) error {
-	return format.Errorf(format.ErrManifest, -1, "perfetto_manifest: overrides are not supported for trace files which are themselves archives or perfetto_manifest files: %s", of.name)
+func noOverride(source origin) error {
+	return format.Errorf(format.ErrManifest, -1, "perfetto_manifest: overrides are not supported for trace files which are themselves archives or perfetto_manifest files: %s", source.name)
 }
 
 func (rd *reading) member(at origin, m *member) error {

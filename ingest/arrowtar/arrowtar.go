@@ -201,8 +201,8 @@ func (e *export) tables() error {
 
 // dropIncomplete leaves out tables that lack columns, or rows that theirs must refer to.
 func (e *export) dropIncomplete() {
-	for again := true; again; {
-		again = false
+	for dropped := true; dropped; {
+		dropped = false
 		for _, s := range schema.All() {
 			f := e.file(s.Name)
 			if f == nil || f.rows == 0 || s.Derived {
@@ -211,7 +211,7 @@ func (e *export) dropIncomplete() {
 			if what := e.lacks(f, s); what != "" {
 				e.damaged(f.offset, "table "+s.Name+" without "+what)
 				delete(e.files, cmp.Or(tableNames[s.Name], s.Name))
-				again = true
+				dropped = true
 			}
 		}
 	}

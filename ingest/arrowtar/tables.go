@@ -73,7 +73,7 @@ func (e *export) stats() {
 		case !known || n == 0 && !stat.Indexed():
 			continue
 		}
-		idx, of, on := int64(model.None), model.FileID(model.None), model.MachineID(model.None)
+		idx, fileID, on := int64(model.None), model.FileID(model.None), model.MachineID(model.None)
 		if v, ok := index.number(row); ok {
 			idx = v
 		}
@@ -84,10 +84,10 @@ func (e *export) stats() {
 			if v < 0 || v >= files {
 				e.damaged(f.offset, "a value of stats.trace_id")
 			} else {
-				of = model.FileID(v + e.fileBase())
+				fileID = model.FileID(v + e.fileBase())
 			}
 		}
-		e.in.Store.SetStat(stat, idx, of, on, n)
+		e.in.Store.SetStat(stat, idx, fileID, on, n)
 	}
 }
 
@@ -466,11 +466,11 @@ func (e *export) child(name string, track, slice int64) {
 
 // argColumn returns the column of a table for an arg, or -1.
 func (e *export) argColumn(s *table.Schema, key table.StringID) int {
-	of := argColumn{s, key}
-	i, known := e.argColumns[of]
+	target := argColumn{s, key}
+	i, known := e.argColumns[target]
 	if !known {
 		i = s.Column(columnOf(e.in.Store.Strings.Get(key)))
-		e.argColumns[of] = i
+		e.argColumns[target] = i
 	}
 	return i
 }

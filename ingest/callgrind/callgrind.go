@@ -178,14 +178,14 @@ func unitOf(event string) (name, unit string, scale float64) {
 	name, rest, ok := strings.Cut(event, "(")
 	rest, closed := strings.CutSuffix(rest, ")")
 	short := strings.TrimLeft(rest, "0123456789")
-	of, known := units[short]
+	base, known := units[short]
 	if !ok || !closed || !known {
 		return event, "count", 1
 	}
 	if scale, _ = strconv.ParseFloat(rest[:len(rest)-len(short)], 64); scale == 0 {
 		scale = 1
 	}
-	return strings.TrimSuffix(name, "_"), of.unit, scale * of.scale
+	return strings.TrimSuffix(name, "_"), base.unit, scale * base.scale
 }
 
 var units = map[string]struct {

@@ -243,20 +243,20 @@ func (p *metadataParser) arrays(c *class) *class {
 
 func (p *metadataParser) enum() *class {
 	name := p.typeName("enum")
-	var of *class
+	var element *class
 	if p.Accept(":") {
-		of = p.typeOf(false)
+		element = p.typeOf(false)
 	}
 	if !p.Is("{") {
 		return p.lookup(name)
 	}
-	if of == nil {
-		of = p.lookup("int")
+	if element == nil {
+		element = p.lookup("int")
 	}
-	if of.kind != integerClass {
+	if element.kind != integerClass {
 		p.Fail("an enumeration of a type that is no integer")
 	}
-	c := *of
+	c := *element
 	c.labels = []label{}
 	p.Expect("{")
 	next := int64(0)

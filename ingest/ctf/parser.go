@@ -316,10 +316,10 @@ func registerCallback(p *parser, e *current) {
 }
 
 func startCallback(p *parser, e *current) {
-	of := p.callback(e)
-	name := p.symbols[of]
+	callback := p.callback(e)
+	name := p.symbols[callback]
 	if name == 0 {
-		name = p.Store.Strings.Intern("callback 0x" + strconv.FormatUint(of.address, 16))
+		name = p.Store.Strings.Intern("callback 0x" + strconv.FormatUint(callback.address, 16))
 	}
 	p.Slices.Begin(e.ts, p.track(e), e.category, name, &p.set)
 }

@@ -341,11 +341,11 @@ func (s *stream) note() {
 	if !p.counts && !p.numbered {
 		return
 	}
-	of := instance{stream: s.class, file: s.file}
+	key := instance{stream: s.class, file: s.file}
 	if number, ok := s.known(instanceRole); ok {
-		of.number, of.file = number, nil
+		key.number, key.file = number, nil
 	}
-	s.report(func() { s.packets[of] = append(s.packets[of], p) })
+	s.report(func() { s.packets[key] = append(s.packets[key], p) })
 }
 
 // ofEvent is the bit set of the roles that belong to a single event.

@@ -41,11 +41,11 @@ func (f *flows) begin(pid int64, correlation uint64) model.FlowID {
 	}
 	f.last++
 	f.open[key] = f.last
-	if of, ok := f.owners[correlation]; !ok {
+	if known, ok := f.owners[correlation]; !ok {
 		f.owners[correlation] = owner{pid: pid}
-	} else if of.pid != pid {
-		of.ambiguous = true
-		f.owners[correlation] = of
+	} else if known.pid != pid {
+		known.ambiguous = true
+		f.owners[correlation] = known
 	}
 	return f.last
 }
@@ -56,17 +56,17 @@ func (f *flows) find(pid int64, correlation uint64) (flow, bool) {
 	if id, ok := f.open[key]; ok {
 		return flow{id, key}, true
 	}
-	of, ok := f.owners[correlation]
-	if !ok || of.ambiguous {
+	known, ok := f.owners[correlation]
+	if !ok || known.ambiguous {
 		return flow{}, false
 	}
-	key.pid = of.pid
+	key.pid = known.pid
 	id, ok := f.open[key]
 	return flow{id, key}, ok
 }
 
 // end forgets a flow.
-func (f *flows) end(of flow) {
-	delete(f.open, of.key)
-	delete(f.owners, of.key.correlation)
+func (f *flows) end(ended flow) {
+	delete(f.open, ended.key)
+	delete(f.owners, ended.key.correlation)
 }

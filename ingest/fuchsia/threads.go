@@ -23,12 +23,12 @@ func newThreads[Name comparable]() threads[Name] {
 }
 
 // add returns the number of a thread.
-func (t *threads[Name]) add(name Name, of koids) int {
+func (t *threads[Name]) add(name Name, ids koids) int {
 	number, ok := t.numbers[name]
 	if !ok {
 		number = len(t.all)
 		t.numbers[name] = number
-		t.all = append(t.all, thread{koids: of, changes: -1})
+		t.all = append(t.all, thread{koids: ids, changes: -1})
 	}
 	return number
 }

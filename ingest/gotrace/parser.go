@@ -164,7 +164,7 @@ func (p *parser) end(ts int64, track model.TrackID, category, name model.StringI
 // taskArg returns an arg with the task that something belongs to.
 func (p *parser) taskArg(id uint64) model.ArgFunc {
 	return func(set *model.ArgSet) {
-		if of := trace.TaskID(id); of != trace.BackgroundTask && of != trace.NoTask {
+		if task := trace.TaskID(id); task != trace.BackgroundTask && task != trace.NoTask {
 			set.Add(p.argTask, model.UintArg(id))
 		}
 	}
@@ -266,7 +266,7 @@ func (p *parser) procState(ts, proc int64, ran, runs bool, thread int64) {
 }
 
 // span stores the begin or end of a range. At the start of a generation, rangeActive repeats the ranges begun earlier.
-func (p *parser) span(ts int64, k kind, name model.StringID, of trace.ResourceKind, id int64, rest token.Reader) {
+func (p *parser) span(ts int64, k kind, name model.StringID, resource trace.ResourceKind, id int64, rest token.Reader) {
 	var g *goroutine
 	var track model.TrackID
 	var args model.ArgSource
@@ -276,10 +276,10 @@ func (p *parser) span(ts int64, k kind, name model.StringID, of trace.ResourceKi
 	case strings.HasPrefix(text, stopTheWorld):
 		track = p.Tracks.Intern(programRanges, &model.TrackOptions{Name: p.stopTheWorld}, model.IntDim(p.upid), model.StringDim(p.stopTheWorld))
 		args = model.ArgFunc(func(set *model.ArgSet) { set.Add(p.argGoroutine, model.IntArg(id)) })
-	case of == trace.ResourceGoroutine && id != int64(trace.NoGoroutine):
+	case resource == trace.ResourceGoroutine && id != int64(trace.NoGoroutine):
 		g = p.goroutine(id)
 		track = p.Tracks.Thread(g.utid)
-	case of == trace.ResourceProc && proc != model.None:
+	case resource == trace.ResourceProc && proc != model.None:
 		track = p.Tracks.Intern(procRanges, options, model.IntDim(proc), model.StringDim(name))
 	default:
 		track = p.Tracks.Intern(programRanges, options, model.IntDim(p.upid), model.StringDim(name))

@@ -170,9 +170,9 @@ func (g *graph) referenceKind(c *class) (kind string, weak bool) {
 func (g *graph) layoutOf(c *class) []field {
 	if c.layout == nil {
 		c.layout = []field{}
-		g.supers(c, func(of *class) bool {
-			for _, f := range of.fields {
-				c.layout = append(c.layout, field{g.in.Store.Strings.Intern(of.name + "." + g.in.Store.Strings.Get(f.name)), f.typ})
+		g.supers(c, func(super *class) bool {
+			for _, f := range super.fields {
+				c.layout = append(c.layout, field{g.in.Store.Strings.Intern(super.name + "." + g.in.Store.Strings.Get(f.name)), f.typ})
 			}
 			return true
 		})

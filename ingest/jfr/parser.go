@@ -124,11 +124,11 @@ func (p *parser) Event(ts int64, event []byte) error {
 	size := 0.0
 	for _, a := range p.args {
 		if name := k.counters[a.key]; name != 0 {
-			of, owner := process, model.IntDim(p.people.upid)
+			blueprint, owner := process, model.IntDim(p.people.upid)
 			if utid != model.None {
-				of, owner = thread, model.IntDim(utid)
+				blueprint, owner = thread, model.IntDim(utid)
 			}
-			p.Counters.Push(ts, a.float(), p.Tracks.Intern(of, &model.TrackOptions{Name: name}, owner, model.StringDim(name)))
+			p.Counters.Push(ts, a.float(), p.Tracks.Intern(blueprint, &model.TrackOptions{Name: name}, owner, model.StringDim(name)))
 		}
 		if k.size != 0 && a.key == k.size {
 			size = a.float()

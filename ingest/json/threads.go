@@ -51,11 +51,11 @@ func (t *threads) thread(pid, tid id) model.UTID {
 	if recent.pid == pid && recent.tid == tid && recent.changes == t.machine.ThreadChanges() {
 		return recent.utid
 	}
-	of := tid
+	number := tid
 	if tid.kind == idNone {
-		of = pid
+		number = pid
 	}
-	utid := t.find(pid, of)
+	utid := t.find(pid, number)
 	t.name(utid, tid)
 	*recent = recentThread{pid, tid, utid, t.machine.ThreadChanges()}
 	return utid

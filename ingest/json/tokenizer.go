@@ -655,19 +655,19 @@ func (t *tokenizer) reason(why string, raw []byte) model.ArgSource {
 
 // cookieOf sets the cookie that identifies an async event, from its category, its id or id2, and the scope of that.
 func (e *event) cookieOf(local, global id, scope uint64) {
-	of := uint64(e.category) ^ scope
+	space := uint64(e.category) ^ scope
 	switch {
 	case e.idKind != idNone:
-		e.cookieKind, e.cookie = cookieID, cookie(of, e.id)
+		e.cookieKind, e.cookie = cookieID, cookie(space, e.id)
 	case global.kind != idNone:
-		e.cookieKind, e.cookie = cookieGlobal, cookie(of, global.v)
+		e.cookieKind, e.cookie = cookieGlobal, cookie(space, global.v)
 	case local.kind != idNone:
-		e.cookieKind, e.cookie = cookieLocal, cookie(of, local.v)
+		e.cookieKind, e.cookie = cookieLocal, cookie(space, local.v)
 	}
 }
 
-func cookie(of, id uint64) uint64 {
-	h := (of + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
+func cookie(space, id uint64) uint64 {
+	h := (space + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>31 ^ id) * 0x94d049bb133111eb
 	return h ^ h>>29
 }

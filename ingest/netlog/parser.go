@@ -46,23 +46,23 @@ func (p *parser) Event(ts int64, event []byte) error {
 	if phase != instant && p.crossing[name] {
 		track = p.Tracks.Intern(eventTracks, &model.TrackOptions{Name: name, Parent: track, HasParent: true}, model.IntDim(source), model.StringDim(name))
 	}
-	of := slice{ts: ts}
+	changed := slice{ts: ts}
 	switch phase {
 	case begin:
-		of.id = p.Slices.Begin(ts, track, kind, name, args)
+		changed.id = p.Slices.Begin(ts, track, kind, name, args)
 	case end:
-		of.id = p.Slices.End(ts, track, kind, name, args)
-		of.ts = p.began
+		changed.id = p.Slices.End(ts, track, kind, name, args)
+		changed.ts = p.began
 	default:
-		of.id = p.Slices.Instant(ts, track, kind, name, args)
+		changed.id = p.Slices.Instant(ts, track, kind, name, args)
 	}
-	if of.id == model.None {
+	if changed.id == model.None {
 		return nil
 	}
 	if _, ok := p.first[source]; !ok {
-		p.first[source] = of
+		p.first[source] = changed
 		for _, from := range p.waiting[source] {
-			p.link(from, of)
+			p.link(from, changed)
 		}
 		delete(p.waiting, source)
 	}
@@ -70,9 +70,9 @@ func (p *parser) Event(ts int64, event []byte) error {
 		return nil
 	}
 	if to, ok := p.first[dependency]; ok {
-		p.link(to, of)
+		p.link(to, changed)
 	} else {
-		p.waiting[dependency] = append(p.waiting[dependency], of)
+		p.waiting[dependency] = append(p.waiting[dependency], changed)
 	}
 	return nil
 }

@@ -150,8 +150,8 @@ func (r *reader) define(id uint32, t *eventType, name string) {
 	if len(words) > 0 && len(t.fields) == 0 {
 		name = words[0]
 		for _, word := range words[1:] {
-			of, kind, _ := strings.Cut(word, ":")
-			t.fields = append(t.fields, field{name: of, kind: fieldKinds[kind]})
+			owner, kind, _ := strings.Cut(word, ":")
+			t.fields = append(t.fields, field{name: owner, kind: fieldKinds[kind]})
 		}
 	}
 	switch {

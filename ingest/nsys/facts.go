@@ -52,14 +52,14 @@ func (r *reader) facts() error {
 			p.Machine.SetThreadName(p.Machine.ThreadOf(tidOf(id), pidOf(id)), p.strings[name], model.ThreadNameSystem)
 		}
 	})
-	for _, of := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {
-		each(of[1], func(row *sqlitefile.Row, column func(string) int) {
+	for _, names := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {
+		each(names[1], func(row *sqlitefile.Row, column func(string) int) {
 			name, value := row.Text(column("name")), row.Text(column("value"))
 			if !utf8.Valid(value) { // GpuInfo is a message of Protocol Buffers
-				r.In.File.Unread(model.StatUnreadFact, model.None, of[1]+" "+string(name)).Add(model.LogEntry{})
+				r.In.File.Unread(model.StatUnreadFact, model.None, names[1]+" "+string(name)).Add(model.LogEntry{})
 				return
 			}
-			r.In.File.AddDynamicMetadata(of[0]+string(name), model.StringArg(words.InternBytes(value)))
+			r.In.File.AddDynamicMetadata(names[0]+string(name), model.StringArg(words.InternBytes(value)))
 		})
 	}
 	each("TARGET_INFO_GPU", r.gpu)

@@ -154,11 +154,11 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 		this, _ := row.Int(sampleID)
 		chain = chain[:0]
 		for more {
-			of, _ := frames.Int(id)
-			if of > this {
+			owner, _ := frames.Int(id)
+			if owner > this {
 				break
 			}
-			if level, _ := frames.Int(depth); of < this || level != int64(len(chain)) {
+			if level, _ := frames.Int(depth); owner < this || level != int64(len(chain)) {
 				r.Lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
 			} else {
 				file, _ := frames.Int(module)

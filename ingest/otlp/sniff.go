@@ -299,9 +299,9 @@ func hasProfiles(head []byte, f framing) (found bool) {
 		_, n := wire.Uvarint(head)
 		head = head[n:]
 	}
-	inner := func(of uint32, f func(uint32, wire.Type, []byte, bool) verdict) func(uint32, wire.Type, []byte, bool) verdict {
+	inner := func(field uint32, f func(uint32, wire.Type, []byte, bool) verdict) func(uint32, wire.Type, []byte, bool) verdict {
 		return func(number uint32, _ wire.Type, b []byte, cut bool) verdict {
-			if number != of {
+			if number != field {
 				return open
 			}
 			return scan(b, cut, f)

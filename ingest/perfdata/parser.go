@@ -161,8 +161,8 @@ func (p *parser) fork(token []byte) {
 	if name != 0 {
 		p.inherited[tid] = name
 	}
-	if of, from := pidOf(token, forkPID), pidOf(token, forkParent); of != from {
-		child := p.process(of)
+	if pid, from := pidOf(token, forkPID), pidOf(token, forkParent); pid != from {
+		child := p.process(pid)
 		child.exec()
 		child.files = p.process(from).files.copy()
 	}
@@ -195,14 +195,14 @@ func (p *parser) mmap(ts int64, token []byte) {
 	if token[mmapHasID] == 0 {
 		buildID = p.recording.buildID(pidOf(token, mmapPID), path)
 	}
-	of := p.process(pidOf(token, mmapPID))
+	owner := p.process(pidOf(token, mmapPID))
 	mode := cpuMode(token[mmapMode])
 	switch mode {
 	case modeKernel:
 		p.mapKernel(&p.kernel, ts, m, path, buildID)
 		return
 	case modeGuestKernel:
-		p.mapKernel(&of.guest, ts, m, path, buildID)
+		p.mapKernel(&owner.guest, ts, m, path, buildID)
 		return
 	}
 	upid := p.Machine.ProcessOf(p.thread(token, mmapPID, mmapThread))
@@ -210,25 +210,25 @@ func (p *parser) mmap(ts int64, token []byte) {
 	m.code = p.codes.of(path, buildID)
 	p.codes.byMapping[m.id] = m.code
 	if mode != modeGuestUser {
-		of.files.set(m.start, m.end, m)
-		of.latest = nil
+		owner.files.set(m.start, m.end, m)
+		owner.latest = nil
 	}
 	p.mmapRecord(ts, upid, m.id)
 }
 
 func (p *parser) process(pid uint32) *process {
-	of := p.processes[pid]
-	if of == nil {
-		of = &process{changes: p.changes}
-		p.processes[pid] = of
+	owner := p.processes[pid]
+	if owner == nil {
+		owner = &process{changes: p.changes}
+		p.processes[pid] = owner
 	}
-	return of
+	return owner
 }
 
 // exec forgets the mappings of the program that ran in the process before.
-func (of *process) exec() {
-	of.files = ranges[mapping]{}
-	of.latest = nil
+func (p *process) exec() {
+	p.files = ranges[mapping]{}
+	p.latest = nil
 }
 
 func (p *parser) addMapping(m *mapping, path, buildID string) {
@@ -257,7 +257,7 @@ const (
 	guestImage  = "[guest.kernel.kallsyms" // and a pid, or none
 )
 
-func (p *parser) mapKernel(of *kernel, ts int64, m mapping, path, buildID string) {
+func (p *parser) mapKernel(to *kernel, ts int64, m mapping, path, buildID string) {
 	if path == "[bpf]" && m.end-m.start == math.MaxUint64 {
 		return // covers the whole address space
 	}
@@ -267,14 +267,14 @@ func (p *parser) mapKernel(of *kernel, ts int64, m mapping, path, buildID string
 	}
 	image = image || m.start == m.end
 	switch {
-	case image && of.image != nil:
-		m = *of.image
+	case image && to.image != nil:
+		m = *to.image
 	case image:
 		p.addMapping(&m, path, buildID)
-		of.image = &m
+		to.image = &m
 	default:
 		p.addMapping(&m, path, buildID)
-		of.modules.set(m.start, m.end, m)
+		to.modules.set(m.start, m.end, m)
 	}
 	p.changes++
 	p.mmapRecord(ts, model.None, m.id)
@@ -301,10 +301,10 @@ func (p *parser) sample(ts int64, timed bool, token []byte) {
 		v.UPID = p.Machine.Process(int64(pid))
 	}
 	v.CPUMode = p.modes[mode]
-	of := p.process(pidOf(token, samplePID))
+	owner := p.process(pidOf(token, samplePID))
 	chain, after := rest[reads:][:8*pidOf(token, sampleChain)], rest[reads:][8*pidOf(token, sampleChain):]
 	chain, inKernel, cookie, waits := cutDeferred(chain)
-	v.Callsite = p.callsite(of, mode, chain, p.unwind(ts, of, e, token, after))
+	v.Callsite = p.callsite(owner, mode, chain, p.unwind(ts, owner, e, token, after))
 	if !timed {
 		p.sums.add(e, token, v.Callsite)
 		p.File.Unread(model.StatUnreadFact, model.None, "thread of a sample without a time").
@@ -352,10 +352,10 @@ func cutDeferred(chain []byte) (alone, kernel []byte, cookie uint64, found bool)
 // complete adds the callers in user code to the samples of a thread that wait for them.
 func (p *parser) complete(token []byte) {
 	tid := pidOf(token, deferredThread)
-	of := p.process(pidOf(token, deferredPID))
+	owner := p.process(pidOf(token, deferredPID))
 	for _, d := range p.deferred[tid] {
 		if d.cookie == binary.LittleEndian.Uint64(token[deferredCookie:]) {
-			id := p.callsite(of, d.mode, append(d.kernel, token[deferredFixed:]...), nil)
+			id := p.callsite(owner, d.mode, append(d.kernel, token[deferredFixed:]...), nil)
 			if id != model.None {
 				p.Store.StackSample.CallsiteID.Set(d.row, id)
 			}
@@ -380,15 +380,15 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 		return true
 	}
 	for ; len(reads) > 0; reads = reads[sampleReadLen:] {
-		of, id := e, binary.LittleEndian.Uint64(reads)
+		counted, id := e, binary.LittleEndian.Uint64(reads)
 		if id != 0 {
 			index, ok := p.recording.byID[id]
 			if !ok {
 				return false
 			}
-			of = p.recording.events[index]
+			counted = p.recording.events[index]
 		}
-		c, value := of.counter(p.Context, cpu), binary.LittleEndian.Uint64(reads[8:])
+		c, value := counted.counter(p.Context, cpu), binary.LittleEndian.Uint64(reads[8:])
 		c.value += float64(value) - float64(c.last[id])
 		c.last[id] = value
 		p.counters = append(p.counters, p.Counters.Push(ts, c.value, c.track))
@@ -398,10 +398,10 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 
 // callsite returns the callsite of a stack in a process, or None for an empty stack. users are the frames of user code if they
 // were unwound.
-func (p *parser) callsite(of *process, mode cpuMode, chain []byte, users []uint64) profile.CallsiteID {
-	if of.changes != p.changes {
-		of.latest = of.latest[:0]
-		of.changes = p.changes
+func (p *parser) callsite(owner *process, mode cpuMode, chain []byte, users []uint64) profile.CallsiteID {
+	if owner.changes != p.changes {
+		owner.latest = owner.latest[:0]
+		owner.changes = p.changes
 	}
 	p.frames = p.frames[:0]
 	for ; len(chain) > 0; chain = chain[8:] {
@@ -423,21 +423,21 @@ func (p *parser) callsite(of *process, mode cpuMode, chain []byte, users []uint6
 	}
 	slices.Reverse(p.frames)
 	same := 0
-	for same < min(len(p.frames), len(of.latest)) && p.frames[same] == of.latest[same].frame {
+	for same < min(len(p.frames), len(owner.latest)) && p.frames[same] == owner.latest[same].frame {
 		same++
 	}
-	of.latest = of.latest[:same]
+	owner.latest = owner.latest[:same]
 	at := reached{callsite: model.None}
 	if same > 0 {
-		at = of.latest[same-1]
+		at = owner.latest[same-1]
 	}
 	for _, at.frame = range p.frames[same:] {
-		m, known := p.find(of, at.mode, at.ip)
+		m, known := p.find(owner, at.mode, at.ip)
 		if !known {
 			at.unknown++
 		}
 		at.callsite = p.Store.Stacks.Callsite(at.callsite, p.Store.Stacks.Frame(m.id, at.ip-m.start+m.offset, p.noName))
-		of.latest = append(of.latest, at)
+		owner.latest = append(owner.latest, at)
 	}
 	if at.unknown > 0 {
 		p.File.Add(model.StatPerfDummyMappingUsed, model.None, at.unknown)
@@ -446,25 +446,25 @@ func (p *parser) callsite(of *process, mode cpuMode, chain []byte, users []uint6
 }
 
 // find returns the mapping at an address.
-func (p *parser) find(of *process, mode cpuMode, ip uint64) (m mapping, ok bool) {
+func (p *parser) find(owner *process, mode cpuMode, ip uint64) (m mapping, ok bool) {
 	switch mode {
 	case modeKernel:
 		m, ok = p.kernel.find(ip)
 	case modeGuestKernel:
-		if m, ok = of.guest.find(ip); !ok {
+		if m, ok = owner.guest.find(ip); !ok {
 			m, ok = p.process(0).guest.find(ip)
 		}
 	case modeGuestUser: // perf does not record what the processes of guests map
 	default:
-		m, ok = of.files.find(ip)
+		m, ok = owner.files.find(ip)
 	}
 	if ok {
 		return m, true
 	}
-	if of.unknown == nil {
-		of.unknown = &mapping{id: p.Store.Stacks.DummyMapping("")}
+	if owner.unknown == nil {
+		owner.unknown = &mapping{id: p.Store.Stacks.DummyMapping("")}
 	}
-	return *of.unknown, false
+	return *owner.unknown, false
 }
 
 // find returns the mapping at an address.

@@ -46,9 +46,9 @@ type speDecoder struct {
 	stream *sort.Stream
 }
 
-func newSPEDecoder(of *auxStreams) *speDecoder {
-	p := of.tokenizer.parser
-	return &speDecoder{of: of, stream: of.tokenizer.in.Sorter.NewStream(&speParser{parser: p})}
+func newSPEDecoder(streams *auxStreams) *speDecoder {
+	p := streams.tokenizer.parser
+	return &speDecoder{of: streams, stream: streams.tokenizer.in.Sorter.NewStream(&speParser{parser: p})}
 }
 
 // restart drops an incomplete record.
@@ -59,7 +59,7 @@ func (d *speDecoder) restart() {
 }
 
 // read reads data that a kernel record describes.
-func (d *speDecoder) read(of *auxRecord, data []byte) error {
+func (d *speDecoder) read(aux *auxRecord, data []byte) error {
 	d.left = append(d.left, data...)
 	rest := d.left
 	for {
@@ -67,7 +67,7 @@ func (d *speDecoder) read(of *auxRecord, data []byte) error {
 		if record == nil {
 			break
 		}
-		if err := d.push(of, record, timed); err != nil {
+		if err := d.push(aux, record, timed); err != nil {
 			return err
 		}
 		rest = rest[len(record):]
@@ -97,9 +97,9 @@ func speRecord(data []byte) (record []byte, timed bool) {
 }
 
 // push pushes a record at its own time, or else at the kernel record's time.
-func (d *speDecoder) push(of *auxRecord, record []byte, timed bool) error {
+func (d *speDecoder) push(aux *auxRecord, record []byte, timed bool) error {
 	in := d.of.tokenizer.in
-	time := of.id.time
+	time := aux.id.time
 	switch {
 	case !timed:
 		in.File.Count(model.StatSPENoTimestamp)
@@ -112,7 +112,7 @@ func (d *speDecoder) push(of *auxRecord, record []byte, timed bool) error {
 		latest, _ := in.Sorter.MaxTimestamp()
 		return d.stream.Push(latest, record)
 	}
-	ts, failed := in.Clocks.ToTrace(of.event.clock, int64(time))
+	ts, failed := in.Clocks.ToTrace(aux.event.clock, int64(time))
 	if failed != nil {
 		in.File.Log(failed.Stat, model.LogEntry{Args: failed})
 		return nil

@@ -238,15 +238,15 @@ func (t *tokenizer) lateEvents(file *spool.File, attrs, data section, attrSize u
 }
 
 // events reads the events of a file from a piece that has them and their ids.
-func (t *tokenizer) events(of piece, attrs section, size uint64) error {
-	data, ok := attrs.of(of)
+func (t *tokenizer) events(description piece, attrs section, size uint64) error {
+	data, ok := attrs.of(description)
 	if !ok || size < minAttr+attrTail || uint64(len(data))%size != 0 {
 		return format.Errorf(format.ErrCorrupt, 0, "malformed attributes: %d bytes of %d bytes each at byte %d", attrs.size, size, attrs.offset)
 	}
 	for attr := range slices.Chunk(data, int(size)) {
 		tail := words{data: attr[size-attrTail:], swapped: t.swapped}
 		s := tail.section()
-		ids, ok := s.of(of)
+		ids, ok := s.of(description)
 		if !ok || s.size%8 != 0 {
 			return format.Errorf(format.ErrCorrupt, 0, "malformed event ids: %d bytes at byte %d", s.size, s.offset)
 		}

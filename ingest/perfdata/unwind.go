@@ -106,7 +106,7 @@ func (s *space) Mapped(address uint64) bool {
 
 // unwind finds the user frames of a sample, innermost first, from the registers and the copy of the stack that follow the
 // addresses in its token. They are nil if the binary of the innermost one is not known.
-func (p *parser) unwind(ts int64, of *process, e *event, token, rest []byte) []uint64 {
+func (p *parser) unwind(ts int64, owner *process, e *event, token, rest []byte) []uint64 {
 	n := int(binary.LittleEndian.Uint32(token[sampleRegs:]))
 	if token[sampleHas]&hasOtherABI != 0 {
 		p.cut(ts, "user stack of another machine", " of a program for another kind of machine")
@@ -124,7 +124,7 @@ func (p *parser) unwind(ts int64, of *process, e *event, token, rest []byte) []u
 		p.cut(ts, "user stack of another machine", " of a program for another kind of machine")
 		return nil
 	}
-	p.space.of = of
+	p.space.of = owner
 	var end unwind.End
 	p.users, end = unwind.Unwind(p.users[:0], registers, &p.space, unwind.Stack{Address: registers.SP(), Bytes: rest[8*n:]})
 	switch end {
@@ -135,7 +135,7 @@ func (p *parser) unwind(ts int64, of *process, e *event, token, rest []byte) []u
 		p.cut(ts, "user stack beyond its copy", " beyond the recorded copy of the stack: perf record --call-graph dwarf,SIZE")
 	case unwind.NoBinary:
 		last := p.users[len(p.users)-1]
-		if m, ok := of.files.find(last); ok && m.code.isFile() && m.code.unwinder == nil && !m.code.hasFile() {
+		if m, ok := owner.files.find(last); ok && m.code.isFile() && m.code.unwinder == nil && !m.code.hasFile() {
 			p.File.Unread(model.StatUnreadFact, model.None, "user stack without binaries").
 				Say("user stack needs its binaries: tpconvert --symbols DIR", "user stacks need their binaries: tpconvert --symbols DIR").
 				Add(model.LogEntry{TS: ts, HasTS: true})
@@ -161,9 +161,9 @@ func (p *parser) cut(ts int64, noun, where string) {
 }
 
 // resolve names the frames in binaries whose files were found and that have no name yet.
-func (c *codes) resolve(of *model.Context) {
-	frames := &of.Store.StackProfileFrame
-	empty := of.Store.Strings.Intern("")
+func (c *codes) resolve(into *model.Context) {
+	frames := &into.Store.StackProfileFrame
+	empty := into.Store.Strings.Intern("")
 	for row := range frames.Rows() {
 		if name, _ := frames.Name.Get(row); name != empty {
 			continue
@@ -183,7 +183,7 @@ func (c *codes) resolve(of *model.Context) {
 		}
 		if in, ok := loaded.Address(uint64(pc)); ok {
 			if name := b.named.Function(in); name != "" {
-				frames.Name.Set(row, of.Store.Strings.Intern(name))
+				frames.Name.Set(row, into.Store.Strings.Intern(name))
 			}
 		}
 	}

@@ -154,11 +154,11 @@ func (p *parser) work(ts, dur int64, n *names, gpu agent, category, name model.S
 
 // message returns the text that a program gave a range or mark of ROCTX, whose row names only the function, or "".
 func message(more []byte) string {
-	var of struct{ Message string }
-	if json.Unmarshal(more, &of) != nil {
+	var extra struct{ Message string }
+	if json.Unmarshal(more, &extra) != nil {
 		return ""
 	}
-	return of.Message
+	return extra.Message
 }
 
 // AddArgs adds the columns, arguments and counters of the row, and what its event says in JSON.

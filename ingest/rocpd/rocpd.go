@@ -253,11 +253,11 @@ func newArgs(t *sqlitefile.Table) *args {
 // write adds the arguments of an event to the token.
 func (a *args) write(w *token.Writer, event int64) {
 	for ; a.more; a.more = a.rows.Next() {
-		of, _ := a.rows.Int(a.event)
-		if of > event {
+		owner, _ := a.rows.Int(a.event)
+		if owner > event {
 			break
 		}
-		if of < event {
+		if owner < event {
 			a.skipped++
 			continue
 		}

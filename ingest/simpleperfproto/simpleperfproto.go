@@ -281,13 +281,13 @@ func (r *reader) frame(message []byte) (profile.FrameID, bool) {
 			symbol = fields.Int32()
 		}
 	}
-	of := r.files[id]
-	if of == nil {
+	file := r.files[id]
+	if file == nil {
 		return model.None, false
 	}
 	var name model.StringID
-	if symbol >= 0 && int(symbol) < len(of.functions) {
-		name = of.functions[symbol]
+	if symbol >= 0 && int(symbol) < len(file.functions) {
+		name = file.functions[symbol]
 	}
-	return r.in.Store.Stacks.Frame(of.mapping, address, name), true
+	return r.in.Store.Stacks.Frame(file.mapping, address, name), true
 }

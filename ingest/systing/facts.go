@@ -300,11 +300,11 @@ func opening(text string) int {
 	return -1
 }
 
-func (r *reader) arg(of map[int64][]model.Arg, t *tableFile, id string) {
+func (r *reader) arg(sets map[int64][]model.Arg, t *tableFile, id string) {
 	for _, column := range []string{"int_value", "string_value", "real_value"} {
 		if v := t.value(column); v.Kind != parquetfile.Null {
 			at := t.int(id)
-			of[at] = append(of[at], model.Arg{Key: t.text("key"), Value: argOf(t, v)})
+			sets[at] = append(sets[at], model.Arg{Key: t.text("key"), Value: argOf(t, v)})
 			return
 		}
 	}

@@ -45,8 +45,8 @@ func (p *parser) decode(b *block, offset int64, text []byte) {
 }
 
 // unescaped decodes a line of another block again, as it was before lineEnd was cut off.
-func (b *block) unescaped(p *parser, of *block, l *decoded) *decoded {
-	b.clear(of.offset, of.text)
+func (b *block) unescaped(p *parser, from *block, l *decoded) *decoded {
+	b.clear(from.offset, from.text)
 	b.add(p, decoded{from: l.from, to: l.to + uint32(len(lineEnd))})
 	return &b.lines[0]
 }

@@ -142,11 +142,11 @@ func newKeys(t *ftrace.Tracepoint, spec string) *keys {
 	k := &keys{lead: -1}
 	for i, word := range strings.Fields(spec) {
 		word, optional := strings.CutPrefix(word, "[")
-		name, of, renamed := strings.Cut(strings.TrimSuffix(word, "]"), ":")
+		name, source, renamed := strings.Cut(strings.TrimSuffix(word, "]"), ":")
 		if !renamed {
-			of = name
+			source = name
 		}
-		f := newField(t, of)
+		f := newField(t, source)
 		bit := uint64(1) << i
 		for _, other := range k.keys {
 			if other.field == f {
@@ -159,7 +159,7 @@ func newKeys(t *ftrace.Tracepoint, spec string) *keys {
 		if name == "name" {
 			k.lead = i
 		}
-		k.keys = append(k.keys, key{name, f, bit, adder(of, f.FieldType)})
+		k.keys = append(k.keys, key{name, f, bit, adder(source, f.FieldType)})
 	}
 	return k
 }

@@ -375,11 +375,11 @@ var inlined, outermost = true, false
 // symbols returns the functions at a location, the innermost first.
 func (r *Reader) symbols(l *location) (all []profile.Symbol) {
 	for _, message := range r.dictionary.lines[l.from:l.to] {
-		of, number := uint64(0), int64(0)
+		function, number := uint64(0), int64(0)
 		for m := wire.Read(message); m.Next(); {
 			switch m.Number {
 			case lineFunction:
-				of = uint64(uint32(m.Int32()))
+				function = uint64(uint32(m.Int32()))
 			case lineNumber:
 				number = m.Int64()
 			case lineColumn:
@@ -388,7 +388,7 @@ func (r *Reader) symbols(l *location) (all []profile.Symbol) {
 				}
 			}
 		}
-		if i, ok := r.entry(of, len(r.dictionary.functions)); ok {
+		if i, ok := r.entry(function, len(r.dictionary.functions)); ok {
 			all = append(all, r.symbol(&r.dictionary.functions[i], number))
 		}
 	}
@@ -443,9 +443,9 @@ func (r *Reader) plain(a *attribute) (text model.StringID, number int64, ok bool
 // maxKey is how much of a key the name of what is not read has, in bytes.
 const maxKey = 80
 
-func (r *Reader) unreadAttribute(of string, a *attribute) {
+func (r *Reader) unreadAttribute(owner string, a *attribute) {
 	key := r.in.Store.Strings.Get(a.key)
-	r.unread(of + " attribute " + key[:min(len(key), maxKey)])
+	r.unread(owner + " attribute " + key[:min(len(key), maxKey)])
 }
 
 // Fields that refer to the table of texts.

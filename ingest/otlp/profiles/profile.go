@@ -396,13 +396,13 @@ func (p *profileReader) measureOf(t *valueType) int {
 }
 
 // storeLabels stores a value with the attributes, labels and link of its sample.
-func (p *profileReader) storeLabels(s *sampled, number int64, of profile.AggregateID, callsite profile.CallsiteID, value float64) {
+func (p *profileReader) storeLabels(s *sampled, number int64, aggregate profile.AggregateID, callsite profile.CallsiteID, value float64) {
 	strings := p.in.Store.Strings
 	t := &p.in.Store.AggregateSampleLabel
 	label := func(key model.StringID) int64 {
 		row := t.Append()
 		t.SampleID.Set(row, number)
-		t.AggregateProfileID.Set(row, of)
+		t.AggregateProfileID.Set(row, aggregate)
 		if callsite != model.None {
 			t.CallsiteID.Set(row, callsite)
 		}

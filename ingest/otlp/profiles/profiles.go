@@ -100,8 +100,8 @@ func (r *Reader) unread(what string) {
 	r.in.File.Unread(model.StatUnreadFact, model.None, what).AddAt(r.offset)
 }
 
-func (r *Reader) unreadField(of string, f *wire.Field) {
-	r.unread(fmt.Sprintf("%s field %d", of, f.Number))
+func (r *Reader) unreadField(owner string, f *wire.Field) {
+	r.unread(fmt.Sprintf("%s field %d", owner, f.Number))
 }
 
 // Read reads a message ProfilesData at an offset of the input.
@@ -114,10 +114,10 @@ func (r *Reader) ReadOwn(message []byte, offset int64, zeroIsNone bool) error {
 	return r.read(message, offset, ownRelease(zeroIsNone))
 }
 
-func (r *Reader) read(message []byte, offset int64, of *release) error {
-	r.release, r.dictionary, r.unitIndices, r.offset = of, dictionary{}, r.unitIndices[:0], offset
+func (r *Reader) read(message []byte, offset int64, as *release) error {
+	r.release, r.dictionary, r.unitIndices, r.offset = as, dictionary{}, r.unitIndices[:0], offset
 	r.budget = minBudget + copies*len(message)
-	switch of {
+	switch as {
 	case nil:
 		r.unread("profile without its tables")
 		r.damaged()
@@ -173,10 +173,10 @@ func (r *Reader) tables(message []byte) {
 	}
 }
 
-func (r *Reader) tableField(of string, tables []role, f *wire.Field) {
+func (r *Reader) tableField(owner string, tables []role, f *wire.Field) {
 	table := roleOf(tables, f)
 	if table == unread {
-		r.unreadField(of, f)
+		r.unreadField(owner, f)
 	} else if !r.table(table, f) {
 		r.damaged()
 	}

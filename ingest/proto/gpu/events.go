@@ -181,7 +181,7 @@ func (g *gpuEvents) context(id uint64, data []byte) int64 {
 		g.contexts[id] = true
 		t := &g.Store.GPUContext
 		row := t.Append()
-		t.ContextID.Set(row, int64(uint32(id)))
+		t.ContextID.Set(row, int64(id))
 		if message.Has(data, pb.InternedGraphicsContext_PID) {
 			t.PID.Set(row, int64(message.Uint32(data, pb.InternedGraphicsContext_PID)))
 		}

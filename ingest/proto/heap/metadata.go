@@ -109,7 +109,7 @@ func (m *metadataReader) callsite(graph graphID, upid model.UPID, utid model.UTI
 	for _, frame := range slices.Backward(frames) {
 		name := m.TextID(methodName(message.Bytes(frame, pb.JavaFrame_MethodName)))
 		id := m.Store.Stacks.FunctionFrame(m.stacks, name, m.TextField(frame, pb.JavaFrame_SourceFile),
-			int64(uint32(message.Int32(frame, pb.JavaFrame_LineNumber))))
+			int64(max(message.Int32(frame, pb.JavaFrame_LineNumber), 0))) // below 0 if ART does not know it
 		callsite = m.Store.Stacks.Callsite(callsite, id)
 	}
 	javanames.Of(m.Reader).Stacked(upid, callsite)

@@ -112,13 +112,17 @@ func (t *transitions) participant(transition int32, data []byte) {
 	numbers := map[uint32]*table.Int64{
 		androidpb.ShellTransition_Change_LayerID: &rows.LayerID, androidpb.ShellTransition_Change_WindowID: &rows.WindowID,
 		androidpb.ShellTransition_Change_Mode: &rows.Mode, androidpb.ShellTransition_Change_Flags: &rows.Flags,
+	}
+	places := map[uint32]*table.Int64{ // -1 if there is none
 		androidpb.ShellTransition_Change_StartDisplayID: &rows.StartDisplayID, androidpb.ShellTransition_Change_EndDisplayID: &rows.EndDisplayID,
 		androidpb.ShellTransition_Change_StartRotation: &rows.StartRotation, androidpb.ShellTransition_Change_EndRotation: &rows.EndRotation,
 	}
 	for f := wire.Read(data); f.Next(); {
-		switch column := numbers[f.Number]; {
-		case column != nil:
-			column.Set(row, unsigned(f.Int32()))
+		switch number, place := numbers[f.Number], places[f.Number]; {
+		case number != nil:
+			number.Set(row, unsigned(f.Int32()))
+		case place != nil:
+			place.Set(row, int64(f.Int32()))
 		case f.Number == androidpb.ShellTransition_Change_StartAbsoluteBounds:
 			rows.StartAbsBoundsRectID.Set(row, t.shapes.rect(readRect(f.Bytes())))
 		case f.Number == androidpb.ShellTransition_Change_EndAbsoluteBounds:

@@ -41,7 +41,7 @@ func (m *windowManager) snapshot(ts int64, state *proto.State, data []byte) {
 	service := message.Bytes(data, androidpb.WindowManagerTraceEntry_WindowManagerService)
 	t.TS.Set(m.row, ts)
 	t.HasInvalidElapsedTS.Set(m.row, message.Uint64(data, androidpb.WindowManagerTraceEntry_ElapsedRealtimeNanos) == 0)
-	t.FocusedDisplayID.Set(m.row, unsigned(message.Int32(service, androidpb.WindowManagerServiceDumpProto_FocusedDisplayID)))
+	t.FocusedDisplayID.Set(m.row, int64(message.Int32(service, androidpb.WindowManagerServiceDumpProto_FocusedDisplayID)))
 	t.Base64ProtoID.Set(m.row, messageID(head))
 	m.describe(m.row, &t.ArgSetID, state, &windowsEntry, head)
 

@@ -122,6 +122,17 @@ func TestDataInBothLayouts(t *testing.T) {
 	}
 }
 
+// TestOffsetsOfCallers leaves out stacks whose callers are not before them.
+func TestOffsetsOfCallers(t *testing.T) {
+	for offsets, want := range map[string]string{"0,1,2": "0|NULL 1|0 2|0", "0,2,1": "0|NULL", "0,1,5": "0|NULL 1|0", "0,-1,1": "0|NULL", "1,1,0": "0|NULL"} {
+		tables := ingesttest.MustRead(t, "p.json", []byte(`{"meta":{},"threads":[{"tid":1,"pid":1,"samples":{"stack":[0],"time":[1]}}],"shared":{"stringArray":["a","b","c"],
+			"funcTable":{"name":[0,1,2]},"frameTable":{"func":[0,1,2]},"stackTable":{"prefixOffset":[`+offsets+`],"frame":[0,1,2]}}}`))
+		if got := strings.Join(tables.Rows("stack_profile_callsite", "id", "parent_id"), " "); got != want {
+			t.Errorf("%s: %s, want %s", offsets, got, want)
+		}
+	}
+}
+
 func FuzzGecko(f *testing.F) {
 	f.Add([]byte(profile))
 	paths, err := filepath.Glob("../../testdata/cases/gecko/*.txtar")

@@ -399,9 +399,11 @@ func (t *thread) stacks(r *reader) {
 		}
 	}
 	for i := len(t.stackParents); i < len(t.stackOffsets); i++ {
-		parent := int32(none)
-		if offset := t.stackOffsets[i]; offset != 0 {
+		parent, offset := int32(none), t.stackOffsets[i]
+		if 0 < offset && int(offset) <= i {
 			parent = int32(i) - offset
+		} else if offset != 0 {
+			parent = int32(i) // damage, as no stack is its own parent
 		}
 		t.stackParents = append(t.stackParents, parent)
 	}

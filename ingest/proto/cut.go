@@ -371,11 +371,11 @@ func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
 	if !ok || m.Phase != 'B' && m.Phase != 'E' && m.Phase != 'I' {
 		return nil
 	}
-	of := markOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID)), m.TGID}
-	if m.TGID == 0 || c.named[of] || !stays && m.Phase != 'E' {
+	mark := markOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID)), m.TGID}
+	if m.TGID == 0 || c.named[mark] || !stays && m.Phase != 'E' {
 		return nil
 	}
-	c.named[of] = true
+	c.named[mark] = true
 	if stays {
 		return nil
 	}
@@ -494,12 +494,12 @@ func senderOf(machine uint32, event []byte) threadOf {
 }
 
 // tellsOwner reports whether a size is the first that says whose an address space is. Sizes that other processes change need it.
-func (c *cutting) tellsOwner(of memoryOf, tid int64, size []byte) bool {
+func (c *cutting) tellsOwner(memory memoryOf, tid int64, size []byte) bool {
 	if message.Int32(size, pb.RssStatFtraceEvent_Curr) == 0 {
 		return false
 	}
-	owner, known := c.owners[of]
-	c.owners[of] = tid
+	owner, known := c.owners[memory]
+	c.owners[memory] = tid
 	return !known || owner != tid
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // TextField interns the text of a message's field. It is NULL if the field is absent.
-func (r *Reader) TextField(of []byte, number uint32) model.StringID {
-	return r.TextID(message.Bytes(of, number))
+func (r *Reader) TextField(data []byte, number uint32) model.StringID {
+	return r.TextID(message.Bytes(data, number))
 }
 
 // TextID interns a text. It is NULL if the text is nil.

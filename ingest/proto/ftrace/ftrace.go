@@ -390,8 +390,8 @@ const compactToken = 1 + 8 + 4*4
 // compactEvents tokenizes events whose columns are the time since the previous event;
 // a state or CPU; a pid; a priority; an index into comms; and, unless flags is 0,
 // flags. It reports whether the columns were consistent.
-func (c *ftraceCPU) compactEvents(p *proto.Packet, clock model.Clock, kind byte, columns *[13]packed, of [5]int, flags int) bool {
-	stamp, number, pid, prio, comm := &columns[of[0]], &columns[of[1]], &columns[of[2]], &columns[of[3]], &columns[of[4]]
+func (c *ftraceCPU) compactEvents(p *proto.Packet, clock model.Clock, kind byte, columns *[13]packed, places [5]int, flags int) bool {
+	stamp, number, pid, prio, comm := &columns[places[0]], &columns[places[1]], &columns[places[2]], &columns[places[3]], &columns[places[4]]
 	var now int64
 	var token [compactToken]byte
 	token[0] = kind
@@ -414,7 +414,7 @@ func (c *ftraceCPU) compactEvents(p *proto.Packet, clock model.Clock, kind byte,
 		}
 		c.stream.Push(ts, p.State, token[:])
 	}
-	for _, i := range of {
+	for _, i := range places {
 		if columns[i].bad || columns[i].more() {
 			return false
 		}

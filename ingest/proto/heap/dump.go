@@ -159,9 +159,9 @@ func (d *dump) object(data []byte) {
 		d.File.Count(model.StatHeapGraphNonFinalizedGraph)
 		return
 	}
-	number, of := d.objectOf(id), d.classOf(class)
+	number, own := d.objectOf(id), d.classOf(class)
 	o := d.Edit(number)
-	o.SelfSize, o.Class = int64(size), of
+	o.SelfSize, o.Class = int64(size), own
 	if heapType != androidpb.HeapGraphObject_HeapType_Unknown {
 		o.Type = word(d.words.heapTypes, heapType)
 	}
@@ -367,22 +367,22 @@ func (d *dump) write() {
 	}
 }
 
-func (d *dump) resolveClass(of *classFields, number heap.ClassNumber) {
+func (d *dump) resolveClass(own *classFields, number heap.ClassNumber) {
 	c := d.Class(number)
-	c.Name, c.Kind = of.name, word(d.words.kinds, of.kind)
-	switch of.kind {
+	c.Name, c.Kind = own.name, word(d.words.kinds, own.kind)
+	switch own.kind {
 	case androidpb.HeapGraphType_Kind_WeakReference, androidpb.HeapGraphType_Kind_FinalizerReference, androidpb.HeapGraphType_Kind_PhantomReference:
 		c.Weak = true
 	}
-	if of.hasLocation {
-		location, known := d.locations[of.location]
+	if own.hasLocation {
+		location, known := d.locations[own.location]
 		if !known {
 			d.File.Add(model.StatHeapGraphInvalidStringID, int64(d.UPID), 1)
 		}
 		c.Location = location
 	}
-	if of.loader != 0 {
-		c.Loader = d.objectOf(of.loader)
+	if own.loader != 0 {
+		c.Loader = d.objectOf(own.loader)
 	}
 }
 
@@ -392,8 +392,8 @@ func (d *dump) resolveObjects(classes []*classFields) {
 	missing := false
 	for number := range heap.ObjectNumber(d.Objects()) {
 		if o := d.Object(number); o.SelfSize == 0 {
-			if of := classes[o.Class]; of != nil {
-				d.Edit(number).SelfSize = of.size
+			if own := classes[o.Class]; own != nil {
+				d.Edit(number).SelfSize = own.size
 			} else {
 				missing = true
 			}
@@ -401,16 +401,16 @@ func (d *dump) resolveObjects(classes []*classFields) {
 	}
 	for i := range d.implied.Len() {
 		implied := d.implied.Get(i)
-		of := classes[d.Object(implied.object).Class]
-		if of == nil {
+		own := classes[d.Object(implied.object).Class]
+		if own == nil {
 			missing = true
 			continue
 		}
-		switch of.kind {
+		switch own.kind {
 		case androidpb.HeapGraphType_Kind_Noreferences, androidpb.HeapGraphType_Kind_Array, androidpb.HeapGraphType_Kind_String:
 			continue // without reference fields
 		}
-		d.resolveFields(implied, of)
+		d.resolveFields(implied, own)
 	}
 	if missing {
 		d.malformed()
@@ -419,9 +419,9 @@ func (d *dump) resolveObjects(classes []*classFields) {
 
 // resolveFields sets the fields of an object's references: those of its class, then those
 // of the superclasses.
-func (d *dump) resolveFields(of impliedFields, class *classFields) {
+func (d *dump) resolveFields(implied impliedFields, class *classFields) {
 	next := 0
-	for i := range int(of.references) {
+	for i := range int(implied.references) {
 		for class != nil && next == len(class.fields) {
 			class, next = d.superclass(class), 0
 		}
@@ -435,15 +435,15 @@ func (d *dump) resolveFields(of impliedFields, class *classFields) {
 			d.malformed()
 			continue
 		}
-		d.SetField(of.object, i, field)
+		d.SetField(implied.object, i, field)
 	}
 }
 
 // superclass returns the next superclass that has fields, or nil if there is none. A
 // cycle of superclasses without fields counts as none.
-func (d *dump) superclass(of *classFields) *classFields {
+func (d *dump) superclass(own *classFields) *classFields {
 	var path []*classFields
-	at := of
+	at := own
 	for !at.aboveKnown {
 		at.aboveKnown = true
 		path = append(path, at)
@@ -460,5 +460,5 @@ func (d *dump) superclass(of *classFields) *classFields {
 	for _, c := range path {
 		c.above = at.above
 	}
-	return of.above
+	return own.above
 }

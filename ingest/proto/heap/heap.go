@@ -40,11 +40,11 @@ func newWords(s *model.Store) words {
 }
 
 // word returns an enum value's name, or the first value's if it is unknown.
-func word(of []model.StringID, value int32) model.StringID {
-	if value < 0 || int(value) >= len(of) {
+func word(words []model.StringID, value int32) model.StringID {
+	if value < 0 || int(value) >= len(words) {
 		value = 0
 	}
-	return of[value]
+	return words[value]
 }
 
 // The values of HeapGraphObject.HeapType, HeapGraphType.Kind and HeapGraphRoot.Type.

@@ -64,15 +64,15 @@ type stackOf struct {
 }
 
 func (s *stackSet) add(upid model.UPID, callsite profile.CallsiteID) {
-	of := stackOf{upid, callsite}
-	if upid == model.None || callsite == model.None || s.known[of] {
+	stack := stackOf{upid, callsite}
+	if upid == model.None || callsite == model.None || s.known[stack] {
 		return
 	}
 	if s.known == nil {
 		s.known = map[stackOf]bool{}
 	}
-	s.known[of] = true
-	s.order = append(s.order, of)
+	s.known[stack] = true
+	s.order = append(s.order, stack)
 }
 
 // ofMachine keeps what all readers of a machine share.
@@ -227,9 +227,9 @@ func (n *Names) renameClasses(key classKey, to model.StringID) {
 	for _, id := range n.classes[key] {
 		row := int64(id)
 		name, _ := t.Name.Get(row)
-		of := heap.ParseJavaType(strs.Get(name))
-		of.Name = strs.Get(to)
-		t.DeobfuscatedName.Set(row, strs.Intern(of.String()))
+		javaType := heap.ParseJavaType(strs.Get(name))
+		javaType.Name = strs.Get(to)
+		t.DeobfuscatedName.Set(row, strs.Intern(javaType.String()))
 	}
 }
 
@@ -356,9 +356,9 @@ var systemPackages = []struct {
 // packageOf returns the package of a code file, or zero if its path does not show it.
 func (n *Names) packageOf(path string) model.StringID {
 	strs := n.reader.Store.Strings
-	for _, of := range systemPackages {
-		if strings.HasPrefix(path, of.path) || of.anywhere && strings.Contains(path, of.path) {
-			return strs.Intern(of.pkg)
+	for _, known := range systemPackages {
+		if strings.HasPrefix(path, known.path) || known.anywhere && strings.Contains(path, known.path) {
+			return strs.Intern(known.pkg)
 		}
 	}
 	const apps, extracted = "/data/app/", "dex extracted in memory from "

@@ -189,9 +189,9 @@ func (m *reader) process(snapshot snapshotID, pid int64, root *node, ids map[uin
 }
 
 // children stores the nodes below a node. parent is that node, or None for the root.
-func (m *reader) children(process processID, of *node, path string, parent nodeID, ids map[uint64]nodeID) {
-	for _, name := range slices.Sorted(maps.Keys(of.children)) {
-		child, at := of.children[name], name
+func (m *reader) children(process processID, parentNode *node, path string, parent nodeID, ids map[uint64]nodeID) {
+	for _, name := range slices.Sorted(maps.Keys(parentNode.children)) {
+		child, at := parentNode.children[name], name
 		if path != "" {
 			at = path + "/" + name
 		}

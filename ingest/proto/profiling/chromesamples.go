@@ -69,8 +69,8 @@ func (c *chromeReader) tokenize(p *proto.Packet, f *wire.Field) bool {
 func (c *chromeReader) parse(ts int64, s *proto.State, token []byte) {
 	stack, n := binary.Uvarint(token)
 	priority, _ := binary.Varint(token[n:])
-	of := thread.Of(s)
-	pid, tid := int64(uint32(of.PID)), int64(uint32(of.TID))
+	owner := thread.Of(s)
+	pid, tid := int64(uint32(owner.PID)), int64(uint32(owner.TID))
 	v := profile.NewSample(ts, "chrome")
 	v.UTID = c.Machine.ThreadOf(tid, pid)
 	v.UPID = c.Machine.Process(pid)

@@ -168,8 +168,8 @@ func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
 		heap = h.Store.Strings.InternBytes(v.name)
 		allocationHeap = heap
 	}
-	if of := (heapDump{upid, end, heap}); !h.profiles[of] {
-		h.profiles[of] = true
+	if dumped := (heapDump{upid, end, heap}); !h.profiles[dumped] {
+		h.profiles[dumped] = true
 		t := &h.Store.HeapProfile
 		row := t.Append()
 		t.TS.Set(row, start)
@@ -263,14 +263,14 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 		}
 	}
 	javanames.Of(h.Reader).Allocated(a.upid, callsite)
-	of := heapStack{a.upid, a.heap, callsite}
-	before := q.stacks[of]
+	place := heapStack{a.upid, a.heap, callsite}
+	before := q.stacks[place]
 	if before == nil {
 		if q.stacks == nil {
 			q.stacks, q.seen, q.bases = map[heapStack]*allocated{}, map[sourceStack]map[profile.CallsiteID]bool{}, map[sourceStack]allocated{}
 		}
 		before = &allocated{}
-		q.stacks[of] = before
+		q.stacks[place] = before
 	}
 	source := sourceStack{a.upid, a.stack, a.heap}
 	if !q.seen[source][callsite] {

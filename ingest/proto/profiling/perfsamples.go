@@ -82,29 +82,29 @@ var (
 
 // read returns an event, named as perf names it.
 func (fields *perfEventFields) read(data []byte) perfEvent {
-	of := perfEvent{name: "unknown"}
+	event := perfEvent{name: "unknown"}
 	if counter, ok := wire.Find(data, fields.counter); ok {
-		if of, ok = perfCounters[counter.Int32()]; !ok {
-			of = perfEvent{"unknown", "count"}
+		if event, ok = perfCounters[counter.Int32()]; !ok {
+			event = perfEvent{"unknown", "count"}
 		}
 	} else if tracepoint, ok := wire.Find(data, fields.tracepoint); ok {
-		of = perfEvent{string(message.Bytes(tracepoint.Bytes(), pb.PerfEvents_Tracepoint_Name)), "count"}
+		event = perfEvent{string(message.Bytes(tracepoint.Bytes(), pb.PerfEvents_Tracepoint_Name)), "count"}
 	} else if raw, ok := wire.Find(data, fields.raw); ok {
-		of.name = fmt.Sprintf("raw.0x%x.0x%x.0x%x.0x%x", message.Uint32(raw.Bytes(), pb.PerfEvents_RawEvent_Type),
+		event.name = fmt.Sprintf("raw.0x%x.0x%x.0x%x.0x%x", message.Uint32(raw.Bytes(), pb.PerfEvents_RawEvent_Type),
 			message.Uint64(raw.Bytes(), pb.PerfEvents_RawEvent_Config), message.Uint64(raw.Bytes(), pb.PerfEvents_RawEvent_Config1),
 			message.Uint64(raw.Bytes(), pb.PerfEvents_RawEvent_Config2))
 	}
 	if name := message.Bytes(data, fields.name); len(name) > 0 {
-		of.name = string(name)
+		event.name = string(name)
 	}
 	modifiers := ""
 	for v := range message.Numbers(data, fields.modifiers) {
 		modifiers += perfModifiers[v]
 	}
 	if modifiers != "" {
-		of.name += ":" + modifiers
+		event.name += ":" + modifiers
 	}
-	return of
+	return event
 }
 
 // perfCounters are the values of PerfEvents.Counter, as perf calls them, and what
@@ -146,9 +146,9 @@ func (p *perfReader) session(s *proto.State, cpu uint32) (*perfSession, *perfCPU
 		session = &perfSession{id: p.Store.Stacks.NewSession(linuxPerf, ""), cpus: map[uint32]*perfCPU{}}
 		p.sessions[s.Sequence] = session
 	}
-	of := session.cpus[cpu]
-	if of != nil {
-		return session, of
+	reader := session.cpus[cpu]
+	if reader != nil {
+		return session, reader
 	}
 	defaults := perfSampleDefaults.Of(s)
 	if defaults == nil || !defaults.given {
@@ -157,29 +157,29 @@ func (p *perfReader) session(s *proto.State, cpu uint32) (*perfSession, *perfCPU
 	if unit := defaults.timebase.unit; unit != "" {
 		setUnit(p.Reader, session.id, p.Store.Strings.Intern(unit))
 	}
-	of = &perfCPU{timebase: p.track(session, cpu, defaults.timebase, true)}
+	reader = &perfCPU{timebase: p.track(session, cpu, defaults.timebase, true)}
 	for _, follower := range defaults.followers {
-		of.followers = append(of.followers, p.track(session, cpu, follower, false))
+		reader.followers = append(reader.followers, p.track(session, cpu, follower, false))
 	}
-	session.cpus[cpu] = of
+	session.cpus[cpu] = reader
 	if defaults.shards > 0 {
 		p.File.SetStat(model.StatPerfProcessShardCount, int64(session.id), int64(defaults.shards))
 		p.File.SetStat(model.StatPerfChosenProcessShard, int64(session.id), int64(defaults.chosen))
 	}
-	return session, of
+	return session, reader
 }
 
 // setUnit sets the unit that a session counts between samples. The first known unit
 // stays.
 func setUnit(r *proto.Reader, session profile.SessionID, unit model.StringID) {
-	of := &r.Store.ProfilerSession.TimebaseUnit
-	if known, _ := of.Get(int64(session)); known == 0 {
-		of.Set(int64(session), unit)
+	units := &r.Store.ProfilerSession.TimebaseUnit
+	if known, _ := units.Get(int64(session)); known == 0 {
+		units.Set(int64(session), unit)
 	}
 }
 
-func (p *perfReader) track(session *perfSession, cpu uint32, of perfEvent, timebase bool) model.TrackID {
-	name := p.Store.Strings.Intern(of.name)
+func (p *perfReader) track(session *perfSession, cpu uint32, event perfEvent, timebase bool) model.TrackID {
+	name := p.Store.Strings.Intern(event.name)
 	o := model.TrackOptions{Name: name, Args: model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(p.Store.Strings.Intern("is_timebase"), model.BoolArg(timebase))
 	})}

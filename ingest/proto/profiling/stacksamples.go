@@ -236,8 +236,8 @@ func (s *stackReader) track(v *profile.Sample, data []byte, timebase bool) (mode
 		case pb.StackSample_CounterDescriptor_Name:
 			name = s.Store.Strings.InternBytes(f.Bytes())
 		case pb.StackSample_CounterDescriptor_Unit:
-			if of := f.Int32(); of != pb.StackSample_Unit_Unspecified {
-				unit, knownUnit = s.NameOf(sampleUnits, int64(of)), true
+			if standard := f.Int32(); standard != pb.StackSample_Unit_Unspecified {
+				unit, knownUnit = s.NameOf(sampleUnits, int64(standard)), true
 			}
 		case pb.StackSample_CounterDescriptor_UnitStr:
 			if text := f.Bytes(); len(text) > 0 && !knownUnit {

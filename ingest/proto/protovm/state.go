@@ -94,13 +94,13 @@ func (n *node) child(key uint64) *node {
 }
 
 // add adds a node whose memory is counted already. Its key must be new.
-func (n *node) add(s *state, key uint64, of *node) error {
+func (n *node) add(s *state, key uint64, added *node) error {
 	i, exists := n.place(key)
 	if exists || s.take(nodeSize) != nil {
-		s.drop(of)
+		s.drop(added)
 		return ErrAborted
 	}
-	n.children = slices.Insert(n.children, i, child{key, of})
+	n.children = slices.Insert(n.children, i, child{key, added})
 	return nil
 }
 
@@ -305,14 +305,14 @@ func (c *cursor) require(s *state, field uint32, create bool) error {
 }
 
 func (n *node) childOrEmpty(s *state, key uint64) (*node, error) {
-	if of := n.child(key); of != nil {
-		return of, nil
+	if known := n.child(key); known != nil {
+		return known, nil
 	}
-	of, err := s.newEmpty()
+	added, err := s.newEmpty()
 	if err != nil {
 		return nil, err
 	}
-	return of, n.add(s, key, of)
+	return added, n.add(s, key, added)
 }
 
 // enterIndex moves to an element of a repeated field. One more than there are is created.

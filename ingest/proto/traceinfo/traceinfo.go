@@ -304,11 +304,11 @@ func (t *info) stats(data []byte) {
 			if !ok {
 				continue
 			}
-			of := message.Int64(f.Bytes(), pb.TraceStats_WriterStats_Buffer)
-			sum := lost[of]
+			number := message.Int64(f.Bytes(), pb.TraceStats_WriterStats_Buffer)
+			sum := lost[number]
 			if sum == nil {
 				sum = new(proto.Losses)
-				lost[of] = sum
+				lost[number] = sum
 			}
 			sum.Drops += q.Drops
 			if q.Skipped > 0 && q.Skipped == q.Dependent {

@@ -281,7 +281,7 @@ func (p *eventParser) sliceName() model.StringID {
 // findOwner finds the event's track, by its own uuid or the sequence's default, and
 // the thread and process that the track belongs to.
 func (p *eventParser) findOwner() error {
-	e, of, m := &p.e, thread.Of(p.state), p.Machine
+	e, owner, m := &p.e, thread.Of(p.state), p.Machine
 	defaults := defaultsOf(p.state)
 	p.utid, p.upid, p.passThrough, p.track = model.None, model.None, model.None, nil
 	p.uuid = e.trackUUID
@@ -289,17 +289,17 @@ func (p *eventParser) findOwner() error {
 		p.uuid = defaults.trackUUID
 	}
 	// Old events belong to their sequence's thread, unless they name another.
-	ofSequence := p.uuid == defaultTrack && ((!e.hasTrackUUID || !e.hasKind) && of.Valid || e.legacy.hasPID || e.legacy.hasTID && of.Valid)
+	ofSequence := p.uuid == defaultTrack && ((!e.hasTrackUUID || !e.hasKind) && owner.Valid || e.legacy.hasPID || e.legacy.hasTID && owner.Valid)
 	switch {
 	case ofSequence:
-		pid, tid := int64(uint32(of.PID)), threadID(of)
+		pid, tid := int64(uint32(owner.PID)), threadID(owner)
 		if e.legacy.hasPID {
 			pid = int64(uint32(e.legacy.pid))
 			tid = syntheticTID(-1, pid)
 		}
 		if e.legacy.hasTID {
 			tid = int64(uint32(e.legacy.tid))
-			if isSyntheticTID(threadID(of)) {
+			if isSyntheticTID(threadID(owner)) {
 				tid = syntheticTID(tid, pid)
 			}
 		}
@@ -318,14 +318,14 @@ func (p *eventParser) findOwner() error {
 			p.upid = m.ProcessOf(p.utid)
 		case processScope:
 			p.upid = model.UPID(p.track.owner)
-			if of.Valid {
-				if utid := m.ThreadOf(int64(uint32(threadID(of))), int64(uint32(of.PID))); m.ProcessOf(utid) == p.upid {
+			if owner.Valid {
+				if utid := m.ThreadOf(int64(uint32(threadID(owner))), int64(uint32(owner.PID))); m.ProcessOf(utid) == p.upid {
 					p.passThrough = utid
 				}
 			}
 		case globalScope:
-			if of.Valid {
-				p.passThrough = m.ThreadOf(int64(uint32(threadID(of))), int64(uint32(of.PID)))
+			if owner.Valid {
+				p.passThrough = m.ThreadOf(int64(uint32(threadID(owner))), int64(uint32(owner.PID)))
 			}
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // its annotation "data". The samples have their own times.
 func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 	id, _ := wire.Find(legacy, pb.TrackEvent_LegacyEvent_UnscopedID)
-	of := thread.Of(p.State)
-	key := v8profile.Key{ID: id.Uint64(), Process: int64(uint32(of.PID))}
+	owner := thread.Of(p.State)
+	key := v8profile.Key{ID: id.Uint64(), Process: int64(uint32(owner.PID))}
 	for data := range message.Messages(event, pb.TrackEvent_DebugAnnotations) {
 		a := args.DecodeAnnotation(data)
 		name := string(a.Name)
@@ -33,7 +33,7 @@ func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 			continue
 		}
 		if !chunk.Starts {
-			if err := t.profiles.Add(key, int64(uint32(of.TID)), &chunk); err != nil {
+			if err := t.profiles.Add(key, int64(uint32(owner.TID)), &chunk); err != nil {
 				t.Fail(err)
 			}
 			continue

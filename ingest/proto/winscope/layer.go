@@ -135,7 +135,7 @@ const (
 	rotates270 = rotates | rotates180
 )
 
-func allSet(bits int32, of int32) bool { return bits&of == of }
+func allSet(bits int32, wanted int32) bool { return bits&wanted == wanted }
 
 // readPlace reads the position of a layer and its TransformProto, each of which may be missing.
 func readPlace(position, data []byte) (t transform, kind int32) {

@@ -98,32 +98,32 @@ func (t *transactions) transaction(commit commitID, state *proto.State, data []b
 }
 
 // layer reads a LayerState, a part of a transaction.
-func (t *transactions) layer(row int64, state *proto.State, data, of []byte) {
+func (t *transactions) layer(row int64, state *proto.State, data, within []byte) {
 	changes := &t.Store.SurfaceflingerTransaction
 	changes.LayerID.Set(row, int64(message.Uint32(data, androidpb.LayerState_LayerID)))
 	changes.Base64ProtoID.Set(row, messageID(data))
 	if what, ok := wire.Find(data, androidpb.LayerState_What); ok {
 		changes.FlagsID.Set(row, t.flags(t.layerFlags, what.Uint64(), layerFlags))
 	}
-	t.storeChange(row, state, &layerChange, data, of)
+	t.storeChange(row, state, &layerChange, data, within)
 }
 
-// display reads a DisplayState. of is the transaction that it is a part of, or nil.
-func (t *transactions) display(row int64, state *proto.State, data, of []byte) {
+// display reads a DisplayState. within is the transaction that it is a part of, or nil.
+func (t *transactions) display(row int64, state *proto.State, data, within []byte) {
 	changes := &t.Store.SurfaceflingerTransaction
 	changes.DisplayID.Set(row, int64(message.Uint32(data, androidpb.DisplayState_ID)))
 	changes.Base64ProtoID.Set(row, messageID(data))
 	if what, ok := wire.Find(data, androidpb.DisplayState_What); ok {
 		changes.FlagsID.Set(row, t.flags(t.displayFlags, uint64(what.Uint32()), displayFlags))
 	}
-	t.storeChange(row, state, &displayChange, data, of)
+	t.storeChange(row, state, &displayChange, data, within)
 }
 
 // storeChange stores a change as args, and of its transaction what comes into effect with it.
-func (t *transactions) storeChange(row int64, state *proto.State, k *kind, data, of []byte) {
+func (t *transactions) storeChange(row int64, state *proto.State, k *kind, data, within []byte) {
 	t.add(&t.set, state, k, data, nil)
-	if of != nil {
-		t.add(&t.set, state, &transaction, of, func(field uint32) bool {
+	if within != nil {
+		t.add(&t.set, state, &transaction, within, func(field uint32) bool {
 			return field == androidpb.TransactionState_ApplyToken || field == androidpb.TransactionState_TransactionBarriers
 		})
 	}

@@ -30,6 +30,10 @@ func sniff(head []byte) bool {
 
 const maxDepth = 1 << 14
 
+// Stacks of a reversed graph share nothing, so a small page can have very many frames. Stacks have all of theirs up to so many in a
+// page, and so many more for each box.
+const minReversed, reversedByBox = 1 << 22, 256
+
 // box is a frame of the flame graph, with all below it.
 type box struct {
 	frame       int32               // its number, of all but the root
@@ -54,10 +58,11 @@ type reader struct {
 	title   string
 	units   string
 	reverse bool // boxes call those below them
+	budget  int  // of frames of reversed stacks
 }
 
 func read(in *format.Input) error {
-	r := &reader{Profile: aggregate.New(in.Store), in: in, numbers: map[model.StringID]int32{}, title: "Flame Graph", units: "samples"}
+	r := &reader{Profile: aggregate.New(in.Store), in: in, numbers: map[model.StringID]int32{}, title: "Flame Graph", units: "samples", budget: minReversed}
 	inList, complete, ended := false, false, false
 	l := lines.NewReader(in)
 	for more := true; more && !ended; {
@@ -246,10 +251,25 @@ func (r *reader) close(level int) {
 			continue
 		}
 		own, stack := b.width-b.above, b.stack
-		for at := i; r.reverse && own > 0 && at > 0; at-- {
-			stack = r.Push(stack, r.open[at].frame)
+		if r.reverse && own > 0 {
+			stack = r.reversed(i)
 		}
 		r.Add(r.measure, stack, float64(own))
 	}
 	r.open = r.open[:min(level, len(r.open))]
+}
+
+// reversed returns the stack of an open box in a reversed graph, or only its innermost frame if the budget is spent.
+func (r *reader) reversed(box int) profile.StackNumber {
+	outermost := box
+	if r.budget += reversedByBox; r.budget < box {
+		outermost = min(box, 1)
+		r.in.File.Unread(model.StatUnreadFact, model.None, "frames of a stack").Say("stack is not read as a whole", "stacks are not read as a whole").AddAt(r.offset)
+	}
+	r.budget -= outermost
+	stack := profile.EmptyStack
+	for at := outermost; at > 0; at-- {
+		stack = r.Push(stack, r.open[at].frame)
+	}
+	return stack
 }

@@ -69,6 +69,27 @@ func TestReverse(t *testing.T) {
 	}
 }
 
+// TestDeepReverse reads a small page whose reversed stacks would have 50 million frames: those beyond the budget are cut.
+func TestDeepReverse(t *testing.T) {
+	const depth = 10_000
+	var boxes strings.Builder
+	for i := range depth {
+		fmt.Fprintf(&boxes, "f(%d,0,%d,3,'f%d')\n", i, depth-i, i%7)
+	}
+	text := strings.Replace(version2, "<script>\n", "<script>\n\tlet reverse = true;\n", 1)
+	tables := ingesttest.MustRead(t, "a.html", []byte(text[:strings.Index(text, "f(0,0,")]+boxes.String()+"\nsearch();\n</script></body></html>\n"))
+	sum := 0.0
+	for _, value := range tables.Stacks("samples", func(function, _, _ string) string { return function }) {
+		sum += value
+	}
+	if sum != depth-1 { // the first box is the root
+		t.Errorf("%v samples", sum)
+	}
+	if got := tables.Rows("stats", "name", "description"); !slices.Contains(got, "unread_fact|stacks are not read as a whole") {
+		t.Errorf("%q", got)
+	}
+}
+
 func stacks(tables *ingesttest.Tables, metric string) []string {
 	var all []string
 	for stack, value := range tables.Stacks(metric, func(function, _, _ string) string { return function }) {

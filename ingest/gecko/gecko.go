@@ -9,7 +9,6 @@ package gecko
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
@@ -72,13 +71,7 @@ type reader struct {
 
 	mappings map[mappingKey]profile.MappingID
 
-	textFields map[string][]textField // by the type of markers
-}
-
-// textField is a field of markers that has the index of a text.
-type textField struct {
-	name string
-	arg  model.StringID
+	textFields map[string]map[string]model.StringID // args that have the indices of texts, by the type of markers and the field
 }
 
 // process is the profile of one process.
@@ -93,7 +86,7 @@ type process struct {
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
 	r := &reader{Reader: jsonlex.NewReader(in), in: in, event: token.NewWriter(in.Store),
-		mappings: map[mappingKey]profile.MappingID{}, textFields: map[string][]textField{}}
+		mappings: map[mappingKey]profile.MappingID{}, textFields: map[string]map[string]model.StringID{}}
 	r.events = in.Sorter.NewStream(newParser(r))
 	_, err := r.Peek()
 	if err == nil {
@@ -321,11 +314,11 @@ func (r *reader) markerType(v jsonlex.Value) {
 		_ = l.Elements(func(v jsonlex.Value) {
 			switch member(v, "format") {
 			case "unique-string", "flow-id", "terminating-flow-id":
-				key := member(v, "key")
-				field := textField{key, r.in.Store.Strings.Intern("data." + key)}
-				if fields := r.textFields[name]; !slices.Contains(fields, field) { // each process has the schema
-					r.textFields[name] = append(fields, field)
+				if r.textFields[name] == nil {
+					r.textFields[name] = map[string]model.StringID{}
 				}
+				field := member(v, "key")
+				r.textFields[name][field] = r.in.Store.Strings.Intern("data." + field)
 			}
 		})
 	})

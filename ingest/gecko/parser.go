@@ -288,13 +288,14 @@ func (p *parser) texts(set *model.ArgSet, data []byte, t *thread) {
 	if len(p.textFields) == 0 {
 		return
 	}
-	v := jsonlex.Value{Kind: jsonlex.Object, Raw: data}
-	for _, f := range p.textFields[member(v, "type")] {
-		l := jsonlex.Lexer{Buf: data}
-		_ = l.Members(func(key []byte, v jsonlex.Value) {
-			if string(key) == f.name && v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int < int64(len(t.names)) {
-				set.Add(f.arg, model.StringArg(t.names[v.Int]))
-			}
-		})
+	fields := p.textFields[member(jsonlex.Value{Kind: jsonlex.Object, Raw: data}, "type")]
+	if fields == nil {
+		return
 	}
+	l := jsonlex.Lexer{Buf: data}
+	_ = l.Members(func(key []byte, v jsonlex.Value) {
+		if arg, ok := fields[string(key)]; ok && v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int < int64(len(t.names)) {
+			set.Add(arg, model.StringArg(t.names[v.Int]))
+		}
+	})
 }

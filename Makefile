@@ -51,7 +51,7 @@ fleet: ## bin/tpfleet, a module of its own
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: contributor cross coverage race-all asan fuzz clients dist-test extension-test parsers fleet-test fleet-airflow fleet-orchestrators faults growth crowd ## what takes too long for each change
+nightly: contributor cross conformance coverage race-all asan fuzz clients dist-test extension-test parsers fleet-test fleet-airflow fleet-orchestrators faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 

@@ -3,7 +3,7 @@
 usage: hprof.py DUMP DATASET
 
 Objects are instances, arrays and classes, which the JVM keeps as instances of java.lang.Class. They are counted by class, references by the
-classes of both ends. Tags and sizes are those of hprof_b_spec.h in OpenJDK and of ART's hprof.cc.
+classes of both ends. The time is that of the header. Tags and sizes are those of hprof_b_spec.h in OpenJDK and of ART's hprof.cc.
 """
 import collections, gzip, sys
 
@@ -130,7 +130,9 @@ con.sql(f"""CREATE VIEW o AS SELECT o.id, coalesce(c.deobfuscated_name, c.name) 
 got = collections.Counter(dict(con.sql('SELECT class, count(*) FROM o GROUP BY 1').fetchall()))
 got_links = collections.Counter({(a, b): n for a, b, n in con.sql(f"""SELECT a.class, b.class, count(*) FROM '{dataset}/heap_graph_reference.parquet' r
     JOIN o a ON a.id = r.owner_id JOIN o b ON b.id = r.owned_id GROUP BY 1, 2""").fetchall()})
-differ = [(k, want[k], got[k]) for k in want | got if want[k] != got[k]] + [(k, links[k], got_links[k]) for k in links | got_links if links[k] != got_links[k]]
+times = con.sql(f"SELECT DISTINCT graph_sample_ts FROM '{dataset}/heap_graph_object.parquet'").fetchall()
+time = u(head + 4, 8) * 1_000_000  # the header has ms since 1970
+differ = [('time', time, ts) for ts, in times if ts != time] + [(k, want[k], got[k]) for k in want | got if want[k] != got[k]] + [(k, links[k], got_links[k]) for k in links | got_links if links[k] != got_links[k]]
 print(sum(want.values()), 'objects,', sum(links.values()), 'references;', len(differ), 'counts differ')
 for key, file, rows in sorted(differ, key=lambda d: -abs(d[1] - d[2]))[:5]:
     print(key, 'file', file, 'dataset', rows)

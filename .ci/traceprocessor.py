@@ -24,7 +24,7 @@ BATCH = {
     "chromium.json.gz": (6033, 46, 0),
     "chromium.pftrace.gz": (6136, 44, 0),
     "clang.json.gz": (2575, 96, 0),
-    "devtools.json.gz": (9345, 43, 47),
+    "devtools.json.gz": (9345, 43, 49),
     "frames.pftrace": (10, 2, 0),
     "go_block.pb.gz": (0, 1, 19),
     "go_cpu.pb": (0, 1, 359),

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 )
@@ -77,8 +78,8 @@ func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *sto
 	return l, stores, bare, err
 }
 
-// makeFolder makes the tables in the folder of --lake, if it is missing.
-func (o *lakeOptions) makeFolder(ctx context.Context) error {
+// makeFolder makes the tables in the folder of --lake, if it is missing. All rows are redacted by the rules.
+func (o *lakeOptions) makeFolder(ctx context.Context, redact *tpconvert.Redaction) error {
 	if o.folder == "" {
 		return nil
 	}
@@ -90,7 +91,7 @@ func (o *lakeOptions) makeFolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = l.Init(ctx, false)
+	_, _, err = l.Init(ctx, false, redact.Digest())
 	return err
 }
 
@@ -99,6 +100,7 @@ func newInitCommand() *cobra.Command {
 		o      lakeOptions
 		single bool
 		s      specOptions
+		redact redactOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
@@ -107,8 +109,11 @@ func newInitCommand() *cobra.Command {
 its catalog is an SQLite file.
 
 If the catalog has no transactions over several tables, each row names the attempt that made it, in trace_attempt, and
-counts if the ledger names the same attempt for its trace. --single-table does so with any catalog.`,
+counts if the ledger names the same attempt for its trace. --single-table does so with any catalog.
+
+With rules for redaction, commands that convert traces refuse to write other rows: they need the same rules and the same key.`,
 		Example: `  tpfleet init lake/
+  tpfleet init --redact '/home/[^/]+' --redact-key redact.key lake/
   tpfleet init --catalog http://catalog:19120/iceberg --warehouse lake`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -127,7 +132,11 @@ counts if the ledger names the same attempt for its trace. --single-table does s
 			if err != nil {
 				return err
 			}
-			n, oneByOne, err := l.Init(cmd.Context(), single, specs...)
+			rules, err := redact.read()
+			if err != nil {
+				return err
+			}
+			n, oneByOne, err := l.Init(cmd.Context(), single, rules.Digest(), specs...)
 			if errors.Is(err, lake.ErrSpec) {
 				return usageError{err}
 			}
@@ -143,6 +152,7 @@ counts if the ledger names the same attempt for its trace. --single-table does s
 	}
 	o.register(cmd.Flags())
 	s.register(cmd.Flags())
+	redact.register(cmd.Flags())
 	cmd.Flags().BoolVar(&single, "single-table", false, "make tables for commits to one of them at a time, also if the catalog can do more")
 	return cmd
 }

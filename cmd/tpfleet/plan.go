@@ -152,6 +152,9 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 		return nil, 0, err
 	}
 	layout, err := l.Layout(ctx)
+	if err == nil {
+		err = checkRedaction(ctx, l, o.redact)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
 // redactOptions are the flags that say what the tables must not show.
@@ -29,6 +33,15 @@ func (o *redactOptions) read() (*tpconvert.Redaction, error) {
 		err = usageError{err}
 	}
 	return rules, err
+}
+
+// checkRedaction checks that a lake has these rules, if it has some.
+func checkRedaction(ctx context.Context, l *lake.Lake, rules *tpconvert.Redaction) error {
+	err := l.CheckRedaction(ctx, rules.Digest())
+	if errors.Is(err, task.ErrRedaction) {
+		err = usageError{err}
+	}
+	return err
 }
 
 // args returns the flags with these values.

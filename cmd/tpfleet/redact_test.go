@@ -98,8 +98,36 @@ func testRedact(t *testing.T, f *fleet) {
 	if found := datasettest.Find(t, store, person); len(found) > 0 {
 		t.Errorf("after rework, the word is in %q", found)
 	}
+	f.run(t, "", "init") // with the rules, which the lake has from then on
+	f.upload(t, write("new.json", trace(6)))
+	tasks = f.run(t, "", "plan", f.traces)
+	refused := func(in, message string, args ...string) {
+		t.Helper()
+		c := command(t, args...)
+		c.Stdin = strings.NewReader(in)
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), message) {
+			t.Errorf("%s: %s, %v", args[0], out, err)
+		}
+	}
+	all := func(in, message string) {
+		t.Helper()
+		for name, what := range map[string][]string{"plan": {f.traces}, "run": {f.traces}, "rework": {"--where", "true"}} {
+			refused("", message, append(append([]string{name}, f.flags()...), what...)...)
+		}
+		refused(in, message, work...)
+	}
 	t.Setenv("TPFLEET_REDACT_KEY", "")
-	if out, err := command(t, append(append([]string{"run"}, f.flags()...), f.traces)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "need --redact-key") {
-		t.Errorf("without a key: %s, %v", out, err)
+	all(tasks, "need --redact-key")
+	t.Setenv("TPFLEET_REDACT", "")
+	all(tasks, "by other rules or another key")
+	t.Setenv("TPFLEET_REDACT", person)
+	t.Setenv("TPFLEET_REDACT_KEY", write("other key", "another key 1234"))
+	all(tasks, "by other rules or another key")
+	t.Setenv("TPFLEET_REDACT_KEY", filepath.Join(dir, "key"))
+	if a := run(); a.OK != 1 {
+		t.Errorf("with the rules: %+v", a)
+	}
+	if found := datasettest.Find(t, store, person); len(found) > 0 {
+		t.Errorf("in the end, the word is in %q", found)
 	}
 }

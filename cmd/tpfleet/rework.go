@@ -62,13 +62,16 @@ or those of them that are picked.
 			if err != nil {
 				return err
 			}
-			if _, _, err := l.Init(cmd.Context(), false, specs...); errors.Is(err, lake.ErrSpec) {
+			if _, _, err := l.Init(cmd.Context(), false, "", specs...); errors.Is(err, lake.ErrSpec) {
 				return usageError{err}
 			} else if err != nil {
 				return err
 			}
 			if metrics {
 				return measure(cmd, l, picked, &r)
+			}
+			if err := checkRedaction(cmd.Context(), l, r.redact); err != nil {
+				return err
 			}
 			layout, err := l.Layout(cmd.Context())
 			if err != nil {

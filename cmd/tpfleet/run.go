@@ -46,7 +46,7 @@ again one by one; a trace whose own process is killed, too, has failed. If the f
 			if err := r.check(); err != nil {
 				return err
 			}
-			if err := o.makeFolder(cmd.Context()); err != nil {
+			if err := o.makeFolder(cmd.Context(), r.redact); err != nil {
 				return err
 			}
 			l, stores, urls, err := o.openTraces(cmd, args)

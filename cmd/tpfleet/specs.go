@@ -46,7 +46,7 @@ func (o *specOptions) add(ctx context.Context, l *lake.Lake) error {
 	if err != nil || len(specs) == 0 {
 		return err
 	}
-	if _, _, err = l.Init(ctx, false, specs...); errors.Is(err, lake.ErrSpec) {
+	if _, _, err = l.Init(ctx, false, "", specs...); errors.Is(err, lake.ErrSpec) {
 		err = usageError{err}
 	}
 	return err

@@ -44,7 +44,7 @@ answer, is tried again after --every, then after twice that, up to a day. Each c
 			if every <= 0 || settle < 0 {
 				return usageError{errors.New("--every must be positive, and --settle not negative")}
 			}
-			if err := o.makeFolder(cmd.Context()); err != nil {
+			if err := o.makeFolder(cmd.Context(), r.redact); err != nil {
 				return err
 			}
 			l, stores, urls, err := o.openTraces(cmd, args)

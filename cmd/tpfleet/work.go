@@ -132,6 +132,9 @@ func carryOut(ctx context.Context, w *work.Worker, in io.Reader, out func(task.R
 			if err := json.Unmarshal(line, &t); err != nil || t.ID == "" || t.Layout == "" {
 				return usageError{fmt.Errorf("line %d is not a task: %w", n, errors.Join(err, errNoTask))}
 			}
+			if err := w.CheckRedaction(ctx, t); err != nil {
+				return usageError{err}
+			}
 			r := w.Do(ctx, t)
 			if err := ctx.Err(); err != nil {
 				return err

@@ -35,6 +35,7 @@ type Rules struct {
 	patterns []*regexp.Regexp
 	columns  map[string]bool // replaced as a whole, as owner names them
 	args     []*regexp.Regexp
+	digest   string
 }
 
 // argRule precedes the key of an arg in a rule.
@@ -55,6 +56,7 @@ func New(key []byte, patterns, columns []string) (*Rules, error) {
 		return nil, err
 	}
 	r.numbers = block
+	r.digest = r.digestOf(patterns, columns)
 	for _, p := range patterns {
 		compiled, err := regexp.Compile(p)
 		if err == nil && compiled.MatchString("") {
@@ -133,6 +135,24 @@ var own = map[string]bool{
 	"slice.type": true, "track.type": true, "track.event_type": true, "args.value_type": true, "metadata.key_type": true,
 	"stats.name": true, "stats.severity": true, "stats.source": true, "stats.effect": true,
 	"import_log.name": true, "import_log.severity": true, "trace_file.trace_type": true,
+}
+
+// Digest returns a text by which the rules and their key can be compared, "" for nil. Without the key it says nothing of them.
+func (r *Rules) Digest() string {
+	if r == nil {
+		return ""
+	}
+	return r.digest
+}
+
+func (r *Rules) digestOf(patterns, columns []string) string {
+	var text strings.Builder
+	for _, rules := range [][]string{patterns, columns} {
+		rules = slices.Clone(rules)
+		slices.Sort(rules)
+		fmt.Fprintf(&text, "%q", slices.Compact(rules)) // their order does not matter
+	}
+	return hex.EncodeToString(r.sum(text.String())[:16])
 }
 
 func (r *Rules) sum(text string) []byte {

@@ -64,31 +64,31 @@ func tableProperties(s *model.Schema) iceberg.Properties {
 
 // Init creates the ledger and all tables that are missing, adds missing columns, and records the layout. It returns
 // the number of tables, and whether they are committed to one at a time, as they are if single is set or the catalog can do no
-// more. Tables for the metrics of specs come in addition to those that there are; a spec replaces that of its name. Init can be repeated. In a
-// folder, all of it is one transaction.
-func (l *Lake) Init(ctx context.Context, single bool, specs ...task.Spec) (tables int, oneByOne bool, err error) {
+// more. Tables for the metrics of specs come in addition to those that there are; a spec replaces that of its name. redaction is the digest of
+// the rules for all rows from then on, "" for those that there are. Init can be repeated. In a folder, all of it is one transaction.
+func (l *Lake) Init(ctx context.Context, single bool, redaction string, specs ...task.Spec) (tables int, oneByOne bool, err error) {
 	c, there := l.catalog.(interface {
 		turns
 		Together(ctx context.Context, do func() error) error
 	})
 	if !there {
-		return l.makeTables(ctx, single, specs)
+		return l.makeTables(ctx, single, redaction, specs)
 	}
 	defer c.Turn(ctx)()
 	ctx = context.WithValue(ctx, turnKey{}, true)
 	err = c.Together(ctx, func() (err error) {
-		tables, oneByOne, err = l.makeTables(ctx, single, specs)
+		tables, oneByOne, err = l.makeTables(ctx, single, redaction, specs)
 		return err
 	})
 	return tables, oneByOne, err
 }
 
-func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (tables int, oneByOne bool, err error) {
+func (l *Lake) makeTables(ctx context.Context, single bool, redaction string, specs []task.Spec) (tables int, oneByOne bool, err error) {
 	if err := l.catalog.CreateNamespace(ctx, l.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
 		return 0, false, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
 	}
 	_, err = l.repeat(ctx, "init", func(ctx context.Context) error {
-		tables, oneByOne, err = l.tryInit(ctx, single, specs)
+		tables, oneByOne, err = l.tryInit(ctx, single, redaction, specs)
 		return err
 	})
 	return tables, oneByOne, err
@@ -96,7 +96,7 @@ func (l *Lake) makeTables(ctx context.Context, single bool, specs []task.Spec) (
 
 // tryInit creates the tables that are missing, one by one: they do not count before the ledger has the layout. It changes the others and
 // records the layout in one transaction, or else one by one and the ledger last.
-func (l *Lake) tryInit(ctx context.Context, single bool, specs []task.Spec) (tables int, oneByOne bool, err error) {
+func (l *Lake) tryInit(ctx context.Context, single bool, redaction string, specs []task.Spec) (tables int, oneByOne bool, err error) {
 	ledger, err := l.createLedger(ctx, single)
 	if err != nil {
 		return 0, false, err
@@ -104,7 +104,7 @@ func (l *Lake) tryInit(ctx context.Context, single bool, specs []task.Spec) (tab
 	if single && !byLedger(ledger) {
 		return 0, false, errors.New("the tables were made for transactions over several of them: tables for commits to one at a time need a namespace of their own")
 	}
-	layout := task.Layout{Tables: map[string]task.Table{}}
+	layout := task.Layout{Tables: map[string]task.Table{}, Redaction: redaction}
 	metrics, err := l.withSpecs(ctx, ledger, &layout, specs)
 	if err != nil {
 		return 0, false, err

@@ -125,6 +125,19 @@ func (l *Lake) load(ctx context.Context, name string) (*table.Table, error) {
 // layoutProperty is the property of the ledger with the URL of the layout.
 const layoutProperty = "tpfleet.layout"
 
+// CheckRedaction returns task.ErrRedaction if the digest is not that of the lake's rules.
+func (l *Lake) CheckRedaction(ctx context.Context, digest string) error {
+	ledger, err := l.load(ctx, task.Ledger)
+	if err != nil {
+		return err
+	}
+	layout, err := l.readLayout(ctx, ledger)
+	if err != nil {
+		return err
+	}
+	return layout.CheckRedaction(digest)
+}
+
 // Layout returns the URL of the layout for tasks.
 func (l *Lake) Layout(ctx context.Context) (string, error) {
 	t, err := l.load(ctx, task.Ledger)

@@ -40,7 +40,7 @@ func TestRemovedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.Init(ctx, false); err != nil {
+	if _, _, err := l.Init(ctx, false, ""); err != nil {
 		t.Fatal(err)
 	}
 	added := 0

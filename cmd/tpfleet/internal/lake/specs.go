@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,13 +54,14 @@ func (l *Lake) readLayout(ctx context.Context, ledger *table.Table) (layout task
 	return layout, err
 }
 
-// withSpecs adds specs, and those that there are, to a layout, and returns the packed schemas of their tables. A table keeps columns that its
+// withSpecs adds specs, and those that there are, to a layout, which keeps its redaction, and returns the packed schemas of their tables. A table keeps columns that its
 // spec no longer has.
 func (l *Lake) withSpecs(ctx context.Context, ledger *table.Table, layout *task.Layout, specs []task.Spec) (schemas []*model.Schema, err error) {
 	before, err := l.readLayout(ctx, ledger)
 	if err != nil {
 		return nil, err
 	}
+	layout.Redaction = cmp.Or(layout.Redaction, before.Redaction)
 	layout.Specs = slices.Clone(before.Specs)
 	for _, s := range specs {
 		if i := slices.IndexFunc(layout.Specs, func(other task.Spec) bool { return other.Name == s.Name }); i >= 0 {

@@ -154,6 +154,19 @@ func (o *Outcome) Lacks() bool { return o.Lost > 0 || o.Damaged != nil && *o.Dam
 type Layout struct {
 	Tables map[string]Table `json:"tables"`
 	Specs  []Spec           `json:"specs,omitempty"` // of which each trace gets the metrics
+
+	Redaction string `json:"redaction,omitempty"` // digest of the rules by which all rows are redacted, "" if there are none
+}
+
+// ErrRedaction is returned if rows would be redacted otherwise than the lake says.
+var ErrRedaction = errors.New("the lake has rows that are redacted, by other rules or another key than these: set --redact, --redact-columns and --redact-key as \"tpfleet init\" had them")
+
+// CheckRedaction checks the digest of the rules of a process that writes.
+func (l Layout) CheckRedaction(digest string) error {
+	if l.Redaction != "" && l.Redaction != digest {
+		return ErrRedaction
+	}
+	return nil
 }
 
 // Table is the place of a table.

@@ -87,6 +87,18 @@ func (w *Worker) Do(ctx context.Context, t task.Task) task.Result {
 	return r
 }
 
+// CheckRedaction returns task.ErrRedaction if the lake of the task has other rules: then even a result may not name its traces.
+func (w *Worker) CheckRedaction(ctx context.Context, t task.Task) error {
+	stores, err := store.New(t.Stores)
+	if err == nil {
+		_, _, err = w.layout(ctx, stores, t.Layout)
+	}
+	if errors.Is(err, task.ErrRedaction) {
+		return err
+	}
+	return nil // Do meets any other error again
+}
+
 // newAttempt returns an id that no other attempt has.
 func newAttempt() string {
 	var b [4]byte
@@ -264,6 +276,9 @@ func (w *Worker) layout(ctx context.Context, stores *store.Stores, url string) (
 	var l task.Layout
 	if err := json.Unmarshal(text, &l); err != nil {
 		return l, nil, fmt.Errorf("%s: %w", url, err)
+	}
+	if err := l.CheckRedaction(w.Redact.Digest()); err != nil {
+		return l, nil, err
 	}
 	schemas, err := l.Schemas()
 	if err != nil {

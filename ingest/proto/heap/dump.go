@@ -159,9 +159,9 @@ func (d *dump) object(data []byte) {
 		d.File.Count(model.StatHeapGraphNonFinalizedGraph)
 		return
 	}
-	number, own := d.objectOf(id), d.classOf(class)
+	number, classNumber := d.objectOf(id), d.classOf(class)
 	o := d.Edit(number)
-	o.SelfSize, o.Class = int64(size), own
+	o.SelfSize, o.Class = int64(size), classNumber
 	if heapType != androidpb.HeapGraphObject_HeapType_Unknown {
 		o.Type = word(d.words.heapTypes, heapType)
 	}
@@ -367,22 +367,22 @@ func (d *dump) write() {
 	}
 }
 
-func (d *dump) resolveClass(own *classFields, number heap.ClassNumber) {
+func (d *dump) resolveClass(class *classFields, number heap.ClassNumber) {
 	c := d.Class(number)
-	c.Name, c.Kind = own.name, word(d.words.kinds, own.kind)
-	switch own.kind {
+	c.Name, c.Kind = class.name, word(d.words.kinds, class.kind)
+	switch class.kind {
 	case androidpb.HeapGraphType_Kind_WeakReference, androidpb.HeapGraphType_Kind_FinalizerReference, androidpb.HeapGraphType_Kind_PhantomReference:
 		c.Weak = true
 	}
-	if own.hasLocation {
-		location, known := d.locations[own.location]
+	if class.hasLocation {
+		location, known := d.locations[class.location]
 		if !known {
 			d.File.Add(model.StatHeapGraphInvalidStringID, int64(d.UPID), 1)
 		}
 		c.Location = location
 	}
-	if own.loader != 0 {
-		c.Loader = d.objectOf(own.loader)
+	if class.loader != 0 {
+		c.Loader = d.objectOf(class.loader)
 	}
 }
 
@@ -392,8 +392,8 @@ func (d *dump) resolveObjects(classes []*classFields) {
 	missing := false
 	for number := range heap.ObjectNumber(d.Objects()) {
 		if o := d.Object(number); o.SelfSize == 0 {
-			if own := classes[o.Class]; own != nil {
-				d.Edit(number).SelfSize = own.size
+			if class := classes[o.Class]; class != nil {
+				d.Edit(number).SelfSize = class.size
 			} else {
 				missing = true
 			}
@@ -401,16 +401,16 @@ func (d *dump) resolveObjects(classes []*classFields) {
 	}
 	for i := range d.implied.Len() {
 		implied := d.implied.Get(i)
-		own := classes[d.Object(implied.object).Class]
-		if own == nil {
+		class := classes[d.Object(implied.object).Class]
+		if class == nil {
 			missing = true
 			continue
 		}
-		switch own.kind {
+		switch class.kind {
 		case androidpb.HeapGraphType_Kind_Noreferences, androidpb.HeapGraphType_Kind_Array, androidpb.HeapGraphType_Kind_String:
 			continue // without reference fields
 		}
-		d.resolveFields(implied, own)
+		d.resolveFields(implied, class)
 	}
 	if missing {
 		d.malformed()
@@ -441,9 +441,9 @@ func (d *dump) resolveFields(implied impliedFields, class *classFields) {
 
 // superclass returns the next superclass that has fields, or nil if there is none. A
 // cycle of superclasses without fields counts as none.
-func (d *dump) superclass(own *classFields) *classFields {
+func (d *dump) superclass(class *classFields) *classFields {
 	var path []*classFields
-	at := own
+	at := class
 	for !at.aboveKnown {
 		at.aboveKnown = true
 		path = append(path, at)
@@ -460,5 +460,5 @@ func (d *dump) superclass(own *classFields) *classFields {
 	for _, c := range path {
 		c.above = at.above
 	}
-	return own.above
+	return class.above
 }

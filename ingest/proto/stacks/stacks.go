@@ -78,12 +78,12 @@ func MappingOf(s *proto.State, iid uint64) (profile.MappingID, bool) {
 	return mapping(s, inProcess{upid, iid})
 }
 
-func mapping(s *proto.State, place inProcess) (profile.MappingID, bool) {
+func mapping(s *proto.State, key inProcess) (profile.MappingID, bool) {
 	ids := sequenceStacks.Of(s)
-	if id, ok := ids.mappings[place]; ok {
+	if id, ok := ids.mappings[key]; ok {
 		return id, true
 	}
-	data, ok := interned(s, pb.InternedData_Mappings, place.iid, model.StatStackprofileInvalidMappingID)
+	data, ok := interned(s, pb.InternedData_Mappings, key.iid, model.StatStackprofileInvalidMappingID)
 	if !ok {
 		return model.None, false
 	}
@@ -104,7 +104,7 @@ func mapping(s *proto.State, place inProcess) (profile.MappingID, bool) {
 		return model.None, false
 	}
 	var id profile.MappingID
-	if place.upid != model.None && m.Start < m.End {
+	if key.upid != model.None && m.Start < m.End {
 		id = store.Stacks.AddMapping(m.Mapping)
 	} else {
 		id = store.Stacks.Mapping(m.Mapping)
@@ -112,7 +112,7 @@ func mapping(s *proto.State, place inProcess) (profile.MappingID, bool) {
 	if ids.mappings == nil {
 		ids.mappings = map[inProcess]profile.MappingID{}
 	}
-	ids.mappings[place] = id
+	ids.mappings[key] = id
 	return id, true
 }
 
@@ -163,12 +163,12 @@ func MappingName(parts []string) string {
 var frameKinds = [...]string{1: "native", 2: "kernel", 3: "interpreted", 4: "jit", 5: "gc", 6: "runtime"}
 
 // frame returns the id of an interned Frame.
-func frame(s *proto.State, place inProcess) (profile.FrameID, bool) {
+func frame(s *proto.State, key inProcess) (profile.FrameID, bool) {
 	ids := sequenceStacks.Of(s)
-	if id, ok := ids.frames[place]; ok {
+	if id, ok := ids.frames[key]; ok {
 		return id, true
 	}
-	data, ok := interned(s, pb.InternedData_Frames, place.iid, model.StatStackprofileInvalidFrameID)
+	data, ok := interned(s, pb.InternedData_Frames, key.iid, model.StatStackprofileInvalidFrameID)
 	if !ok {
 		return model.None, false
 	}
@@ -209,7 +209,7 @@ func frame(s *proto.State, place inProcess) (profile.FrameID, bool) {
 	if binary == 0 {
 		id = store.Stacks.FunctionFrame(*namedFrames.Of(s.Reader()), name, file, line)
 	} else {
-		in, ok := mapping(s, inProcess{place.upid, binary})
+		in, ok := mapping(s, inProcess{key.upid, binary})
 		if !ok {
 			return model.None, false
 		}
@@ -227,7 +227,7 @@ func frame(s *proto.State, place inProcess) (profile.FrameID, bool) {
 	if ids.frames == nil {
 		ids.frames = map[inProcess]profile.FrameID{}
 	}
-	ids.frames[place] = id
+	ids.frames[key] = id
 	return id, true
 }
 
@@ -239,8 +239,8 @@ var namedFrames = proto.Shared[profile.MappingID]{New: func(r *proto.Reader) *pr
 
 // Callsite returns the id of a process's interned Callstack, or None if it is unknown.
 func Callsite(s *proto.State, upid model.UPID, iid uint64) (profile.CallsiteID, bool) {
-	ids, place := sequenceStacks.Of(s), inProcess{upid, iid}
-	if id, ok := ids.callsites[place]; ok {
+	ids, key := sequenceStacks.Of(s), inProcess{upid, iid}
+	if id, ok := ids.callsites[key]; ok {
 		return id, true
 	}
 	data, ok := interned(s, pb.InternedData_Callstacks, iid, model.StatStackprofileInvalidCallstackID)
@@ -262,7 +262,7 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (profile.CallsiteID, 
 	if ids.callsites == nil {
 		ids.callsites = map[inProcess]profile.CallsiteID{}
 	}
-	ids.callsites[place] = callsite
+	ids.callsites[key] = callsite
 	return callsite, true
 }
 

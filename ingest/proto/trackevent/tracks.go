@@ -324,22 +324,22 @@ func (t *tracks) reserve(uuid uint64, r reservation) {
 	}
 }
 
-func (t *tracks) uuidOf(place int) uint64 { return t.all.At(place).uuid }
+func (t *tracks) uuidOf(index int) uint64 { return t.all.At(index).uuid }
 
 // find returns the track with the uuid, or nil.
 func (t *tracks) find(uuid uint64) *eventTrack {
-	place, ok := t.byUUID.Find(uuid, t.uuidOf)
+	index, ok := t.byUUID.Find(uuid, t.uuidOf)
 	if !ok {
 		return nil
 	}
-	return t.all.At(place)
+	return t.all.At(index)
 }
 
 // add adds a track whose uuid is new.
 func (t *tracks) add(e eventTrack) *eventTrack {
-	place := t.all.Append(e)
-	t.byUUID.Set(e.uuid, place, t.uuidOf)
-	return t.all.At(place)
+	index := t.all.Append(e)
+	t.byUUID.Set(e.uuid, index, t.uuidOf)
+	return t.all.At(index)
 }
 
 // share stores details, unless they equal the latest ones, and returns their value

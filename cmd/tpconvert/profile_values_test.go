@@ -260,6 +260,9 @@ func TestDroppedFrames(t *testing.T) {
 	if strings.Contains(page, "malloc itself has") {
 		t.Error("the report begins with a function that is dropped")
 	}
+	if strings.Count(page, "match drop_frames of the file are left out") != 2 { // of the flame graph and of the functions
+		t.Error("the report does not say what is left out")
+	}
 }
 
 // A thread that sleeps is not in a flame graph of CPU.

@@ -346,10 +346,15 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 			}
 		}
 		flame.Trees = append(flame.Trees, m.draw(p, charts))
-		figures = append(figures, Figure{Title: "Functions of " + m.text(p.Scope) + ": " + m.text(p.Metric), SQL: q.sql, Table: m.functions(p), Folded: i > 0})
+		functions := Figure{Title: "Functions of " + m.text(p.Scope) + ": " + m.text(p.Metric), SQL: q.sql, Table: m.functions(p), Folded: i > 0}
+		if p.Dropped {
+			functions.Note = droppedNote
+			flame.Note = droppedNote + " "
+		}
+		figures = append(figures, functions)
 	}
 	if more := found - len(flame.Trees); more > 0 {
-		flame.Note = fmt.Sprintf("%d more profiles are left out.", more)
+		flame.Note += fmt.Sprintf("%d more profiles are left out.", more)
 	}
 	if len(all) > 0 {
 		figures = append([]Figure{flame}, figures...)
@@ -361,6 +366,8 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 		note: "What objects keep alive is what could not be reached without them, with their own. It counts once where an object keeps another of its class."})
 	return append(figures, heap), err
 }
+
+const droppedNote = "Functions that match drop_frames of the file are left out, with what they call. The SQL has them, too."
 
 // readPlaces reads where functions are in the source: the file, and the lines that were seen.
 func (m *maker) readPlaces(ctx context.Context) error {

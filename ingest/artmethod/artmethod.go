@@ -3,8 +3,8 @@
 //
 // There are three layouts. A file has its threads and methods as text, followed by the
 // records, each with a thread, a method and a time. A stream has threads and methods
-// between the records, where they first appear, and a summary at the end. Version 2
-// streams, from Android 16, have blocks of one thread's records, delta-encoded. See
+// between the records, where they first appear, and a summary at the end. The packed
+// layout, from Android 16, has blocks of one thread's records, delta-encoded. See
 // ART's trace.cc and trace_profile.cc.
 package artmethod
 
@@ -49,10 +49,16 @@ var Packed = &format.Format{
 	},
 }
 
-var statParseErrors = model.NewStat(1014, model.StatInfo{
-	Name: "art_method_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
-	Description: "Methods, threads and records of ART method traces that cannot be read.",
-})
+var (
+	statParseErrors = model.NewStat(1014, model.StatInfo{
+		Name: "art_method_parse_errors", Severity: model.DataLoss, Effect: model.Lost,
+		Description: "Methods, threads and records of ART method traces that cannot be read.",
+	})
+	statBufferFull = model.NewStat(1059, model.StatInfo{
+		Name: "art_method_buffer_full", Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost, Gap: true,
+		Description: "ART method traces that end before the recording did, because the buffer was full.",
+	})
+)
 
 var magic = []byte("SLOW")
 
@@ -110,23 +116,59 @@ type reader struct {
 	event  *token.Writer
 
 	version    uint16
-	start      int64 // µs
+	start      int64 // µs; ns in the packed layout
 	recordSize int
 	dual       bool // records also have the thread's CPU time
 	ended      bool // the end marker was read
 
+	counted   bool   // packed records have the time of a counter
+	frequency uint64 // of the counter, Hz; 0 if it counts ns
+
 	methods map[uint64]*method
 	keys    keys
 	names   map[int64]model.StringID // of threads; 0 once stored
+	threads map[int64]*thread        // those with records
 
 	last  model.UTID    // thread of the last record
 	track model.TrackID // its track, or model.None before the first record
 }
 
+// thread is where the records of a thread are in time.
+type thread struct {
+	wall, cpu wrapping
+
+	last entry  // of the packed layout
+	read uint32 // records up to it, of its buffer
+}
+
+// of returns the state of a thread.
+func (r *reader) of(tid int64) *thread {
+	t := r.threads[tid]
+	if t == nil {
+		t = &thread{}
+		r.threads[tid] = t
+	}
+	return t
+}
+
+// wrapping is a time in µs of which records have the lower 32 bits, 71 minutes.
+type wrapping int64
+
+// at returns the time of a record. A thread's records are in order, or nearly, as its buffers may be written in another.
+func (w *wrapping) at(low uint32) int64 {
+	const disorder = 1 << 30
+	if at := *w&^math.MaxUint32 | wrapping(low); at < *w-disorder {
+		*w = at + 1<<32
+	} else {
+		*w = at
+	}
+	return int64(*w)
+}
+
 func newReader(in *format.Input) *reader {
 	in.UseClock(model.ClockMonotonic)
 	r := &reader{Reader: bufio.NewReaderSize(in, 2*maxLine), in: in, event: token.NewWriter(in.Store),
-		methods: map[uint64]*method{}, names: map[int64]model.StringID{}, track: model.None,
+		methods: map[uint64]*method{}, names: map[int64]model.StringID{}, threads: map[int64]*thread{}, track: model.None,
 		keys: keys{in.Store.Strings.Intern("pathname"), in.Store.Strings.Intern("line_number")}}
 	r.events = in.Sorter.NewStream(r)
 	return r
@@ -176,40 +218,10 @@ func (r *reader) damaged() { r.in.File.LogAt(statParseErrors, r.offset, nil) }
 
 // file reads the file layout, which begins with text.
 func (r *reader) file() error {
-	section := ""
-	for section != "*end" {
-		line, err := r.line()
-		switch {
-		case err == io.EOF:
-			return r.corrupt("truncated before its records")
-		case err != nil:
-			return err
-		case strings.HasPrefix(line, "*"):
-			section = line
-			if section == "*version" {
-				if _, err := r.line(); err != nil { // the header of the records has the version, too
-					return r.corrupt("truncated before its version")
-				}
-			}
-			continue
-		}
-		switch section {
-		case "*version":
-			if err := r.option(line); err != nil {
-				return err
-			}
-		case "*threads":
-			tid, name, _ := strings.Cut(line, "\t")
-			if id, err := strconv.ParseUint(tid, 10, 32); err == nil {
-				r.thread(int64(id), []byte(name))
-			} else {
-				r.damaged()
-			}
-		case "*methods":
-			r.methodLine(line)
-		default:
-			return r.corrupt("unknown section %.40q", section)
-		}
+	if err := r.sections(""); err == io.EOF {
+		return r.corrupt("truncated before its records")
+	} else if err != nil {
+		return err
 	}
 	dual := r.dual
 	if err := r.header(); err != nil {
@@ -235,19 +247,61 @@ func (r *reader) file() error {
 	}
 }
 
+// sections reads the text before the records or after them: options, threads and methods.
+func (r *reader) sections(section string) error {
+	for {
+		line, err := r.line()
+		switch {
+		case line == "*end":
+			return nil
+		case err != nil:
+			return err
+		case strings.HasPrefix(line, "*"):
+			section = line
+			if section == "*version" {
+				if _, err := r.line(); err != nil { // the header of the records has the version, too
+					return err
+				}
+			}
+			continue
+		}
+		switch section {
+		case "*version":
+			if err := r.option(line); err != nil {
+				return err
+			}
+		case "*threads":
+			tid, name, _ := strings.Cut(line, "\t")
+			if id, err := strconv.ParseUint(tid, 10, 32); err == nil {
+				r.thread(int64(id), []byte(name))
+			} else {
+				r.damaged()
+			}
+		case "*methods":
+			r.methodLine(line)
+		default:
+			return r.corrupt("unknown section %.40q", section)
+		}
+	}
+}
+
 // option reads a line with a property of the recording.
 func (r *reader) option(line string) error {
 	key, value, _ := strings.Cut(line, "=")
-	if key != "clock" {
-		r.in.File.Unread(model.StatUnreadFact, model.None, key+" option").AddAt(r.offset)
-		return nil
-	}
-	switch value {
-	case "dual", "wall":
+	switch {
+	case key == "clock" && value != "dual" && value != "wall":
+		return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; supported clocks are wall and dual", value)
+	case key == "clock":
 		r.dual = value == "dual"
-		return nil
+	case key == "data-file-overflow" && value == "true":
+		r.in.File.LogAt(statBufferFull, r.offset, nil)
 	}
-	return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; supported clocks are wall and dual", value)
+	fact := model.StringArg(r.in.Store.Strings.Intern(value))
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		fact = model.IntArg(n)
+	}
+	r.in.File.SetMetadata(key, fact)
+	return nil
 }
 
 // The versions of records.
@@ -265,6 +319,7 @@ func (r *reader) header() error {
 		return r.corrupt("missing header before the records")
 	}
 	r.version = binary.LittleEndian.Uint16(h[4:]) &^ streaming
+	skip := int(binary.LittleEndian.Uint16(h[6:])) - headerSize
 	start := binary.LittleEndian.Uint64(h[8:])
 	if start > math.MaxInt64/nsPerMicro-math.MaxUint32 {
 		return r.corrupt("start time of %d µs is out of range", start)
@@ -285,18 +340,23 @@ func (r *reader) header() error {
 	default:
 		return format.Errorf(format.ErrUnsupported, r.offset, "version %d; supported versions are 1 to 5", r.version)
 	}
-	return nil
+	_, err = r.take(max(skip, 0))
+	return err
 }
 
 // record reads the rest of a record after its thread.
 func (r *reader) record(tid int64, data []byte) error {
 	id := binary.LittleEndian.Uint32(data)
-	at, cpu := data[4:], int64(noTime)
+	t, at, cpu := r.of(tid), data[4:], int64(noTime)
 	if r.dual && len(at) >= 8 {
-		cpu, at = int64(binary.LittleEndian.Uint32(at))*nsPerMicro, at[4:]
+		cpu, at = t.cpu.at(binary.LittleEndian.Uint32(at))*nsPerMicro, at[4:]
 	}
-	time := (r.start + int64(binary.LittleEndian.Uint32(at))) * nsPerMicro
-	return r.push(tid, uint64(id&3), uint64(id&^3), time, cpu)
+	wall := t.wall.at(binary.LittleEndian.Uint32(at))
+	if wall > math.MaxInt64/nsPerMicro-r.start {
+		r.damaged()
+		return nil
+	}
+	return r.push(tid, uint64(id&3), uint64(id&^3), (r.start+wall)*nsPerMicro, cpu)
 }
 
 // noTime is the CPU time of a thread that is not known.
@@ -381,19 +441,9 @@ func (r *reader) summary() error {
 	if _, err := r.take(4); err != nil { // its size
 		return err
 	}
-	for {
-		line, err := r.line()
-		if line == "*end" || line == "*threads" {
-			r.ended = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if key, value, ok := strings.Cut(line, "="); ok && key == "clock" && value == "thread-cpu" {
-			return r.option(line)
-		}
-	}
+	err := r.sections("")
+	r.ended = err == nil
+	return err
 }
 
 // text16 reads a text preceded by its 16-bit length.

@@ -102,11 +102,12 @@ func read(in *format.Input) error {
 	if !sniff(data[start:]) {
 		return format.Errorf(format.ErrCorrupt, int64(start), "no profile after its symbols")
 	}
-	data = jemalloc(in, whole(in, data, start))
+	data = contention(jemalloc(in, whole(in, data, start)))
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, -1, "%v", err)
 	}
+	facts(in, p, data)
 	name(p, data)
 	if start > 0 && p.Period == unknownPeriod {
 		p.SampleType, p.Period = p.SampleType[:1], 0

@@ -70,6 +70,34 @@ func TestGo(t *testing.T) {
 	goroutines.Want(t, "aggregate_sample", "value", "3")
 }
 
+// TestFacts reads what pprof's own reader skips. Labels are those of a program with pprof.Do in two goroutines.
+func TestFacts(t *testing.T) {
+	goroutines := "goroutine profile: total 4\n2 @ 0x4da045\n# labels: {\"a \\\"b\\\"\":\"c, d\", \"kind\":\"list\"}\n#\t0x4da044\tmain.wait+0xa4\tgh/main.go:7\n\n" +
+		"1 @ 0x4da045\n# labels: {\"kind\":\"get\"}\n#\t0x4da044\tmain.wait+0xa4\tgh/main.go:7\n\n1 @ 0x4da045\n#\t0x4da044\tmain.wait+0xa4\tgh/main.go:7\n\n"
+	tables := ingesttest.MustRead(t, "goroutine.txt", []byte(goroutines))
+	tables.Want(t, "aggregate_sample", "value", "4")
+	tables.Want(t, "aggregate_sample_label", "key|string_value|value", "a \"b\"|c, d|2", "kind|list|2", "kind|get|1")
+
+	heap := "heap profile: 0: 0 [0: 0] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 372608\n# Stack = 360448 / 360448\n"
+	ingesttest.MustRead(t, "heap.txt", []byte(heap)).Want(t, "stats", "name|value|description", "unread_fact|2|runtime.MemStats values are not read")
+
+	threads := "--- threadz 1 ---\n\n--- Thread 7f79 (name: main/14748) stack: ---\n  PC: 0x00bc8f1c: helper(int)\n  0x0040be31: main\n--- Thread 7f80 (name: worker/14749) stack: ---\n" +
+		"    [same as previous thread]\n--- Memory map: ---\n  00400000-00fcb000: /bin/app\n"
+	tables = ingesttest.MustRead(t, "threads.txt", []byte(threads))
+	tables.Want(t, "aggregate_sample", "value", "2")
+	tables.Want(t, "stats", "name|value|description", "unread_fact|2|thread names are not read")
+
+	locks := "--- contentionz 1 ---\ncycles/second = 2000000000\nsampling period = 100\nms since reset = 16502830\ndiscarded samples = 19\n 19490304 27 @ 0x401000 0x402001\n"
+	tables = ingesttest.MustRead(t, "locks.txt", []byte(locks))
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|2700", "1|9.745152e+08")
+	tables.Want(t, "stats", "name|value", "gperftools_samples_lost|19")
+
+	brpc := "--- contention\ncycles/second=1000000000\n1500 3 @ 0x401000 0x402001\n00400000-00410000 r-xp 00000000 08:01 1 /bin/app\n"
+	tables = ingesttest.MustRead(t, "locks.txt", []byte(brpc))
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|3", "1|1500")
+	tables.Want(t, "stack_profile_mapping", "name|start", "/bin/app|4194304")
+}
+
 // symbolized returns a profile with functions, as pprof --raw writes it. main calls work, into which inner is inlined.
 func symbolized(mark string, profile []byte) []byte {
 	return append([]byte("--- symbol\nbinary=/bin/app\n0x0000000000402000 main\n0x0000000000401000 work(int)<0000000000000f00>--inner\n0x0000000000401010 0x0000000000401010\n---\n"+mark), profile...)

@@ -37,6 +37,14 @@ const (
 // recordNames are the records without rows.
 var recordNames = map[uint32]string{simpleperfpb.Record_ContextSwitch: "context_switch"}
 
+// facts are the texts of MetaInfo.
+var facts = map[uint32]string{simpleperfpb.MetaInfo_AppPackageName: "app_package_name", simpleperfpb.MetaInfo_AppType: "app_type",
+	simpleperfpb.MetaInfo_AndroidSDKVersion: "android_sdk_version", simpleperfpb.MetaInfo_AndroidBuildType: "android_build_type"}
+
+// unwindErrors are the values of Sample.UnwindingResult.ErrorCode, as they are called in other traces.
+var unwindErrors = []string{"none", "unknown", "not_enough_stack", "memory_invalid", "unwind_info", "invalid_map", "max_frames_exceeded",
+	"repeated_frame", "invalid_elf"}
+
 // reader reads records. It handles files at once, and pushes samples and threads to
 // the sorter, threads with the time of the record before them.
 type reader struct {
@@ -158,6 +166,8 @@ func (r *reader) file(message []byte) {
 			path = string(fields.Bytes())
 		case simpleperfpb.File_Symbol:
 			added.functions = append(added.functions, r.in.Store.Strings.InternBytes(fields.Bytes()))
+		case simpleperfpb.File_MangledSymbol:
+			r.in.File.Unread(model.StatUnreadFact, model.None, "mangled symbol").AddAt(r.offset)
 		}
 	}
 	if fields.Bad() {
@@ -172,8 +182,13 @@ func (r *reader) meta(message []byte) {
 	r.types = nil
 	fields := wire.Read(message)
 	for fields.Next() {
-		if fields.Number == simpleperfpb.MetaInfo_EventType {
+		switch name, ok := facts[fields.Number]; {
+		case fields.Number == simpleperfpb.MetaInfo_EventType:
 			r.types = append(r.types, r.in.Store.Strings.InternBytes(fields.Bytes()))
+		case ok:
+			r.in.File.SetMetadata("simpleperf."+name, model.StringArg(r.in.Store.Strings.InternBytes(fields.Bytes())))
+		case fields.Number == simpleperfpb.MetaInfo_TraceOffcpu:
+			r.in.File.SetMetadata("simpleperf.trace_offcpu", model.BoolArg(fields.Bool()))
 		}
 	}
 	if fields.Bad() {
@@ -187,6 +202,17 @@ func (r *reader) eventName(id uint32) model.StringID {
 		return r.types[id]
 	}
 	return r.in.Store.Strings.Intern(fmt.Sprintf("event type %d", id))
+}
+
+// unwindError returns the name of an error, or 0 for none.
+func (r *reader) unwindError(code uint32) model.StringID {
+	switch {
+	case code == 0:
+		return 0
+	case int64(code) >= int64(len(unwindErrors)):
+		code = 1
+	}
+	return r.in.Store.Strings.Intern(unwindErrors[code])
 }
 
 // Event turns a Record into rows.
@@ -239,6 +265,10 @@ func (r *reader) sample(ts int64, message []byte) {
 			period = int64(min(fields.Uint64(), math.MaxInt64))
 		case simpleperfpb.Sample_EventTypeID:
 			event = fields.Uint32()
+		case simpleperfpb.Sample_UnwindingResult:
+			if code, ok := wire.Find(fields.Bytes(), simpleperfpb.Sample_UnwindingResult_ErrorCode); ok {
+				v.UnwindError = r.unwindError(code.Uint32())
+			}
 		case simpleperfpb.Sample_Callchain:
 			frame, ok := r.frame(fields.Bytes())
 			known = known && ok
@@ -254,6 +284,8 @@ func (r *reader) sample(ts int64, message []byte) {
 		r.in.File.LogTime(model.StatSimpleperfMissingFileMapping, ts, nil)
 		return
 	case len(frames) == 0:
+		r.in.File.Unread(model.StatUnreadEvent, model.None, "sample without a stack").Say("sample without a stack", "samples without a stack").
+			Add(model.LogEntry{TS: ts, HasTS: true})
 		return
 	}
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -279,6 +311,10 @@ func (r *reader) frame(message []byte) (profile.FrameID, bool) {
 			id = fields.Uint32()
 		case simpleperfpb.Sample_CallChainEntry_SymbolID:
 			symbol = fields.Int32()
+		case simpleperfpb.Sample_CallChainEntry_ExecutionType:
+			if fields.Uint32() != 0 { // native code
+				r.in.File.Unread(model.StatUnreadFact, model.None, "execution type of a frame").Say("execution type of a frame", "execution types of frames").Add(model.LogEntry{})
+			}
 		}
 	}
 	file := r.files[id]

@@ -68,7 +68,28 @@ func TestSamples(t *testing.T) {
 	tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "8|worker|1", "9|NULL|NULL", "7|NULL|1")
 	tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|-1|3|Samples and other records that the kernel lost because perf's buffer was full. A larger buffer or a lower frequency helps.",
 		"perf_unknown_record_type|6|1|context_switch record is not read",
-		"simpleperf_missing_file_mapping|NULL|1|Samples of simpleperf with frames in an unknown file, dropped.", "corrupt_packet|NULL|1|Packets that could not be decoded.")
+		"simpleperf_missing_file_mapping|NULL|1|Samples of simpleperf with frames in an unknown file, dropped.", "unread_event|1|1|sample without a stack", "corrupt_packet|NULL|1|Packets that could not be decoded.")
+}
+
+// TestDetails reads what report_sample writes only for some recordings: with --keep-failed-unwinding-result, --show-art-frames,
+// --trace-offcpu, of an app, and with mangled symbols.
+func TestDetails(t *testing.T) {
+	tables := ingesttest.MustRead(t, "x", records(
+		message(1, message(1, 100, 2, 8, 3, call(0x10, 1, 0), 6, message(1, 5, 2, 64, 3, 2))),
+		message(1, message(1, 110, 2, 8, 3, call(0x10, 1, 0), 6, message(3, 0))),
+		message(1, message(1, 120, 2, 8, 3, message(1, 0x10, 2, 1, 3, 0, 4, 1), 6, message(1, 30, 3, 77))),
+		message(3, message(1, 1, 2, "/bin/a", 3, "main()", 4, "_Z4mainv")),
+		message(5, message(1, "cpu-clock", 2, "com.example", 3, "debuggable", 4, "34", 5, "userdebug", 6, 1)),
+	))
+	tables.Want(t, "stack_sample", "ts|unwind_error", "100|not_enough_stack", "110|NULL", "120|unknown")
+	tables.Want(t, "stats", "name|value|description", "unread_fact|1|mangled symbol is not read", "unread_fact|1|execution type of a frame")
+	facts := tables.Rows("metadata", "name", "int_value", "str_value")
+	for _, want := range []string{"simpleperf.app_package_name|NULL|com.example", "simpleperf.app_type|NULL|debuggable",
+		"simpleperf.android_sdk_version|NULL|34", "simpleperf.android_build_type|NULL|userdebug", "simpleperf.trace_offcpu|1|NULL"} {
+		if !slices.Contains(facts, want) {
+			t.Errorf("no %s in %q", want, facts)
+		}
+	}
 }
 
 func TestCutFiles(t *testing.T) {

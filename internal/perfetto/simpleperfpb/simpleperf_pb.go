@@ -4,18 +4,25 @@ package simpleperfpb
 
 // Fields of Sample.
 const (
-	Sample_Time        = 1 // uint64 time
-	Sample_ThreadID    = 2 // int32 thread_id
-	Sample_Callchain   = 3 // repeated Sample.CallChainEntry callchain
-	Sample_EventCount  = 4 // uint64 event_count
-	Sample_EventTypeID = 5 // uint32 event_type_id
+	Sample_Time            = 1 // uint64 time
+	Sample_ThreadID        = 2 // int32 thread_id
+	Sample_Callchain       = 3 // repeated Sample.CallChainEntry callchain
+	Sample_EventCount      = 4 // uint64 event_count
+	Sample_EventTypeID     = 5 // uint32 event_type_id
+	Sample_UnwindingResult = 6 // Sample.UnwindingResult unwinding_result
 )
 
 // Fields of Sample.CallChainEntry.
 const (
-	Sample_CallChainEntry_VaddrInFile = 1 // uint64 vaddr_in_file
-	Sample_CallChainEntry_FileID      = 2 // uint32 file_id
-	Sample_CallChainEntry_SymbolID    = 3 // int32 symbol_id
+	Sample_CallChainEntry_VaddrInFile   = 1 // uint64 vaddr_in_file
+	Sample_CallChainEntry_FileID        = 2 // uint32 file_id
+	Sample_CallChainEntry_SymbolID      = 3 // int32 symbol_id
+	Sample_CallChainEntry_ExecutionType = 4 // Sample.CallChainEntry.ExecutionType execution_type
+)
+
+// Fields of Sample.UnwindingResult.
+const (
+	Sample_UnwindingResult_ErrorCode = 3 // Sample.UnwindingResult.ErrorCode error_code
 )
 
 // Fields of LostSituation.
@@ -25,9 +32,10 @@ const (
 
 // Fields of File.
 const (
-	File_ID     = 1 // uint32 id
-	File_Path   = 2 // string path
-	File_Symbol = 3 // repeated string symbol
+	File_ID            = 1 // uint32 id
+	File_Path          = 2 // string path
+	File_Symbol        = 3 // repeated string symbol
+	File_MangledSymbol = 4 // repeated string mangled_symbol
 )
 
 // Fields of Thread.
@@ -39,7 +47,12 @@ const (
 
 // Fields of MetaInfo.
 const (
-	MetaInfo_EventType = 1 // repeated string event_type
+	MetaInfo_EventType         = 1 // repeated string event_type
+	MetaInfo_AppPackageName    = 2 // string app_package_name
+	MetaInfo_AppType           = 3 // string app_type
+	MetaInfo_AndroidSDKVersion = 4 // string android_sdk_version
+	MetaInfo_AndroidBuildType  = 5 // string android_build_type
+	MetaInfo_TraceOffcpu       = 6 // bool trace_offcpu
 )
 
 // Fields of ContextSwitch.

@@ -108,9 +108,11 @@ func (r *reader) trace() error {
 				return err
 			})
 		case "errors", "warnings":
-			if r.Buf[r.Pos] == 'n' {
-				return r.Skip()
+			v, err := r.ReadValue()
+			if v.Kind == jsonlex.Array {
+				r.Elements(v, func(jsonlex.Value) { r.UnreadIn("file", key) })
 			}
+			return err
 		}
 		return r.Unread(key)
 	})
@@ -214,6 +216,12 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 		})
 	case "processID":
 		r.span.process = r.resource(v.Raw)
+	case "process": // in storage, instead of processID
+		span := r.Message
+		r.Message = nil
+		r.Members(v, r.processField)
+		r.span.process = r.Spans.Resource(r.Message)
+		r.Message = span
 	case "warnings":
 		r.Elements(v, func(v jsonlex.Value) { r.Text(spans.SpanAttributes, "warnings", v.Raw) })
 	default:
@@ -284,9 +292,13 @@ func (r *reader) value(kind string, v jsonlex.Value) {
 	}
 }
 
-// id returns an id in hexadecimal.
+// id returns an id in hexadecimal. Those of traces are numbers: zeros at the start do not tell them apart.
 func (r *reader) id(v jsonlex.Value, size int) spans.ID {
-	id, ok := spans.ParseID(v.Raw, size)
+	text := v.Raw
+	if zeros := len(text) - 2*spans.SpanIDSize; zeros > 0 && len(bytes.TrimLeft(text[:zeros], "0")) == 0 {
+		text = text[zeros:]
+	}
+	id, ok := spans.ParseID(text, size)
 	if !ok || v.Kind != jsonlex.Text {
 		r.Damaged()
 	}

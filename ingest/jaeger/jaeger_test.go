@@ -59,6 +59,20 @@ func TestTimesBelowMicroseconds(t *testing.T) {
 	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "slice", "ts|dur|name", "1000063|500250|buy", "1100001|0|error", "1200000|100000|pay", "1200000|100000|in")
 }
 
+// TestForms reads spans with their process, as in storage, ids with and without zeros at the start, and lists of no errors.
+func TestForms(t *testing.T) {
+	text := `{"data":[{"traceID":"2be38093ead7a083","spans":[
+		{"traceID":"00000000000000002be38093ead7a083","spanID":"1","operationName":"a","startTime":1000,"duration":500,"process":{"serviceName":"s","tags":[]}},
+		{"traceID":"2be38093ead7a083","spanID":"00000000000000000002","operationName":"b","references":[{"refType":"CHILD_OF","traceID":"2be38093ead7a083","spanID":"01"}],
+			"startTime":1100,"duration":100,"process":{"serviceName":"s","tags":[]}}],"processes":{},"warnings":[]}],"errors":[]}`
+	tables := ingesttest.MustRead(t, "trace.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur|name|depth|parent_id", "1000000|500000|a|0|NULL", "1100000|100000|b|1|0")
+	tables.Want(t, "process", "name", "NULL", "s")
+	tables.Want(t, "stats", "name")
+	text = strings.Replace(text, `"errors":[]`, `"errors":[{"code":1,"msg":"a trace is missing"}]`, 1)
+	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "stats", "name|value", "unread_fact|1")
+}
+
 func TestCutOff(t *testing.T) {
 	last := ingesttest.Cuts(t, []byte(trace), "slice")
 	if last < 4 {

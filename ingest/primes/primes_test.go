@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,30 @@ func TestEdges(t *testing.T) {
 	tables.Want(t, "flow", "slice_out|slice_in", "0|2", "1|2", "3|4")
 	tables.Want(t, "trace_file", "trace_type", "primes")
 	tables.Want(t, "stats", "name|description", "unread_fact|id field is not read", "unread_fact|name field is not read")
+}
+
+// TestThreads reads slices of a thread without an executor, CPU times, flows with the numbers of edges, and packed ones.
+func TestThreads(t *testing.T) {
+	cpu := func(ns uint64) message { return message{}.number(2, ns) }
+	onThread := func(id uint64, name string, d message) message { return under(d).number(2, id).bytes(5, []byte(name)) }
+	tables := ingesttest.MustRead(t, "a.primes", trace(
+		edge(0, 1, begin, onThread(5, "io", details("root", 0)).bytes(3, cpu(100)).bytes(4, cpu(50)).number(7, 2)),
+		edge(1, 2, begin, on("pool", 5, details("work", 0).number(4, 1).bytes(5, message{}.bytes(1, []byte("C")))).number(2, 6)),
+		edge(2, 3, mark, under(details("under root", 1).bytes(3, []byte{1, 2}).bytes(4, []byte{1}))),
+		edge(3, 1, end, message{}.bytes(3, cpu(1100))),
+	))
+	tables.Want(t, "slice", "ts|dur|name|track_id|thread_ts|thread_dur",
+		"1000000000|3000000|root|0|100|1000", "1001000000|-1|work|1|NULL|NULL", "1002000000|0|under root|2|NULL|NULL")
+	tables.Want(t, "track", "name|classification", "io|primes_thread_slice", "pool|primes_executor_slice", "NULL|primes_thread_slice")
+	tables.Want(t, "flow", "slice_out|slice_in", "0|2", "1|2", "1|2")
+	args := tables.Rows("args", "key", "int_value", "string_value")
+	for _, want := range []string{"thread_id|5|NULL", "thread_name|NULL|io", "thread_id|6|NULL"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("no %s in %q", want, args)
+		}
+	}
+	tables.Want(t, "stats", "name|description", "unread_fact|id field is not read", "unread_fact|name field is not read",
+		"unread_fact|user CPU time is not read", "unread_fact|executor type is not read", "unread_fact|call site is not read")
 }
 
 func TestDamagedEdges(t *testing.T) {

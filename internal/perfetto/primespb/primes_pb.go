@@ -33,13 +33,24 @@ const (
 	TraceEdge_TraceEntityDetails_ParentID       = 2 // uint64 parent_id
 	TraceEdge_TraceEntityDetails_FollowsFromIDs = 3 // repeated uint64 follows_from_ids
 	TraceEdge_TraceEntityDetails_FlowIDs        = 4 // repeated uint64 flow_ids
+	TraceEdge_TraceEntityDetails_CallSite       = 5 // CallSite call_site
 )
 
 // Fields of TraceEdge.SliceBegin.
 const (
 	TraceEdge_SliceBegin_EntityDetails = 1 // TraceEdge.TraceEntityDetails entity_details
+	TraceEdge_SliceBegin_ThreadID      = 2 // uint64 thread_id
+	TraceEdge_SliceBegin_ThreadName    = 5 // string thread_name
 	TraceEdge_SliceBegin_ExecutorName  = 6 // string executor_name
+	TraceEdge_SliceBegin_ExecutorType  = 7 // TraceEdge.SliceBegin.ExecutorType executor_type
 	TraceEdge_SliceBegin_ExecutorID    = 8 // uint64 executor_id
+	TraceEdge_SliceBegin_TotalCPUTime  = 3 // Duration total_cpu_time
+	TraceEdge_SliceBegin_UserCPUTime   = 4 // Duration user_cpu_time
+)
+
+// Fields of TraceEdge.SliceEnd.
+const (
+	TraceEdge_SliceEnd_TotalCPUTime = 3 // Duration total_cpu_time
 )
 
 // Fields of TraceEdge.Mark.

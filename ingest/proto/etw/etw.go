@@ -14,7 +14,8 @@ var Modules = proto.Family{events}
 
 const (
 	maxCPUs = 1024
-	// unknownThread stands for a thread whose id the recorder left out. 0 would be the idle thread.
+	// unknownThread stands for a thread whose id the recorder left out, as Chrome does for those of others. 0 would be the
+	// idle thread.
 	unknownThread = int64(1<<32 - 1)
 )
 
@@ -48,7 +49,11 @@ func (w *windows) tokenize(p *proto.Packet, f *wire.Field) bool {
 		if message.Has(event, pb.EtwTraceEvent_StackWalk) {
 			w.File.Unread(model.StatUnreadEvent, model.None, "stack_walk event").AddAt(p.Offset)
 		}
-		w.cpu(cpu.Uint32()).Push(ts.Int64(), p.State, event)
+		at := ts.Int64()
+		if disk, ok := wire.Find(event, pb.EtwTraceEvent_DiskIO); ok {
+			at = max(at-responseTime(disk.Bytes()), 0) // the event is written when the operation has ended
+		}
+		w.cpu(cpu.Uint32()).Push(at, p.State, event)
 	}
 	return true
 }
@@ -63,26 +68,36 @@ func (w *windows) cpu(cpu uint32) *proto.Stream {
 }
 
 func (w *windows) parse(ts int64, cpu uint32, event []byte) {
-	tid := int64(message.Uint32(event, pb.EtwTraceEvent_ThreadID))
 	for f := wire.Read(event); f.Next(); {
-		switch f.Number {
-		case pb.EtwTraceEvent_CSwitch:
+		switch o := fileOperations[f.Number]; {
+		case o != nil:
+			w.fileEvent(ts, w.thread(event, pb.EtwTraceEvent_ThreadID), o, f.Bytes())
+		case f.Number == pb.EtwTraceEvent_CSwitch:
 			w.contextSwitch(ts, cpu, f.Bytes())
-		case pb.EtwTraceEvent_ReadyThread:
-			wakee := w.Machine.Thread(int64(message.Uint32(f.Bytes(), pb.ReadyThreadEtwEvent_TThreadID)))
-			w.Threads.Wake(ts, wakee, model.Wakeup{Waker: w.Machine.Thread(tid), Flags: model.None})
-		case pb.EtwTraceEvent_MemInfo:
+		case f.Number == pb.EtwTraceEvent_ReadyThread:
+			wakee := w.thread(f.Bytes(), pb.ReadyThreadEtwEvent_TThreadID)
+			w.Threads.Wake(ts, wakee, model.Wakeup{Waker: w.thread(event, pb.EtwTraceEvent_ThreadID), Flags: model.None})
+		case f.Number == pb.EtwTraceEvent_MemInfo:
 			w.memory(ts, f.Bytes())
+		case f.Number == pb.EtwTraceEvent_DiskIO:
+			w.diskEvent(ts, event, f.Bytes())
 		}
 	}
-	utid := w.Machine.Thread(tid)
-	for f := wire.Read(event); f.Next(); {
-		if o := fileOperations[f.Number]; o != nil {
-			w.fileEvent(ts, utid, o, f.Bytes())
-		} else if f.Number == pb.EtwTraceEvent_DiskIO {
-			w.diskEvent(ts, utid, f.Bytes())
-		}
+}
+
+// thread returns the thread that a field of a message names.
+func (w *windows) thread(message []byte, field uint32) model.UTID {
+	if tid, ok := wire.Find(message, field); ok {
+		return w.Machine.Thread(int64(tid.Uint32()))
 	}
+	return w.unknown()
+}
+
+// unknown returns the thread that stands for those without an id.
+func (w *windows) unknown() model.UTID {
+	utid := w.Machine.Thread(unknownThread)
+	w.Machine.SetThreadName(utid, w.word("Anonymized Process"), model.ThreadNameFtrace)
+	return utid
 }
 
 // states are the names of CSwitchEtwEvent.OldThreadState.
@@ -118,7 +133,7 @@ func (w *windows) contextSwitch(ts int64, cpu uint32, data []byte) {
 		}
 	}
 	if prev == unknownThread || next == unknownThread {
-		w.Machine.SetThreadName(w.Machine.Thread(unknownThread), w.word("Anonymized Process"), model.ThreadNameFtrace)
+		w.unknown()
 	}
 	var end model.StringID
 	if state < uint64(len(states)) {

@@ -190,15 +190,27 @@ var diskArgs = []argField{
 	{pb.DiskIoEtwEvent_IssuingThreadID, "Issuing Thread ID", unsigned},
 }
 
-func (w *windows) diskEvent(ts int64, utid model.UTID, data []byte) {
+// responseTime returns how long a disk operation took, in ns.
+func responseTime(data []byte) int64 {
+	microseconds := message.Int64(data, pb.DiskIoEtwEvent_ResponseTime)
+	return 1000 * min(max(microseconds, 0), math.MaxInt64/1000)
+}
+
+// diskEvent adds an operation, from its start on, to the thread that issued it. The event may be of any other thread.
+func (w *windows) diskEvent(ts int64, event, data []byte) {
 	name := diskOperations[message.Uint32(data, pb.DiskIoEtwEvent_Opcode)]
 	if name == "" {
 		w.File.LogTime(model.StatMissingDiskIOEventName, ts, nil)
 		return
 	}
 	w.fill(diskArgs, data)
-	microseconds := message.Int64(data, pb.DiskIoEtwEvent_ResponseTime)
-	dur := 1000 * min(max(microseconds, 0), math.MaxInt64/1000)
+	var utid model.UTID
+	if message.Has(data, pb.DiskIoEtwEvent_IssuingThreadID) {
+		utid = w.thread(data, pb.DiskIoEtwEvent_IssuingThreadID)
+	} else {
+		utid = w.thread(event, pb.EtwTraceEvent_ThreadID)
+	}
+	dur := responseTime(data)
 	track := w.Async.Scoped(diskTracks, nil, ts, dur, model.IntDim(utid))
 	w.Slices.Scoped(ts, dur, track, w.word("ETW Disk I/O"), w.word(name), &w.set)
 }

@@ -112,6 +112,15 @@ func trace(t *testing.T, name string, boot int64) string {
 
 // TestTraces checks that a report's traces are on its timeline, wherever in the archive
 // they are, including traces of an earlier boot.
+// The section with the names of events is no log.
+func TestEventLogTags(t *testing.T) {
+	tags := "------ EVENT LOG TAGS (/etc/event-log-tags: 2009-01-01 00:00:00) ------\n42 answer (to life the universe etc|3)\n314 pi\n"
+	title := "========================================================\n== dumpstate: 2021-08-24 23:35:40\n"
+	tables := ingesttest.MustRead(t, "dumpstate.txt", []byte(title+text+tags))
+	tables.Want(t, "android_logs", "msg", "in both", "in both", "in the text")
+	tables.Want(t, "stats", "name")
+}
+
 func TestTraces(t *testing.T) {
 	const systrace = "# tracer: nop\n#\n  app-100 (  100) [001] ...1  2.000000: tracing_mark_write: B|100|systrace\n"
 	tables := ingesttest.MustRead(t, "report.zip", zipped(t,

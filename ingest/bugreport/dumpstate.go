@@ -124,6 +124,7 @@ func (d *dumpstate) begin(title []byte) {
 	switch {
 	case starts("DUMPSYS"):
 		d.contents = dumpsysLines
+	case starts("EVENT LOG TAGS"): // the names of events
 	case starts("SYSTEM LOG"), starts("EVENT LOG"), starts("RADIO LOG"): // SYSTEM LOG has kernel messages too
 		d.contents = logLines
 	case starts("BLOCK STAT"): // there is one section per device

@@ -380,6 +380,9 @@ func integer(v jsonlex.Value) (int64, bool) {
 		n, err := strconv.ParseInt(string(v.Raw), 10, 64)
 		return n, err == nil
 	}
+	if v.Kind == jsonlex.Double && v.Float == math.Trunc(v.Float) && math.Abs(v.Float) < 1<<53 {
+		return int64(v.Float), true // Chrome's numbers above 32 bits are doubles, which some writers print as 1.0
+	}
 	return v.Int, v.Kind == jsonlex.Integer
 }
 

@@ -32,6 +32,13 @@ const log = `{"constants":{"clientInfo":{"name":"Chrome","version":"1"},"logEven
 }
 `
 
+// Numbers above 32 bits are doubles in Chrome, and writers may print them as such.
+func TestOffsetAsDouble(t *testing.T) {
+	text := strings.Replace(log, `"timeTickOffset":1700000000000}`, `"timeTickOffset":1700000000000.0}`, 1)
+	want := ingesttest.MustRead(t, "log.json", []byte(log)).Rows("slice", "ts", "dur", "name")
+	ingesttest.MustRead(t, "log.json", []byte(text)).Want(t, "slice", "ts|dur|name", want...)
+}
+
 func TestEvents(t *testing.T) {
 	tables := ingesttest.MustRead(t, "log.json", []byte(log))
 	tables.Want(t, "slice", "ts|dur|category|name|track_id|depth",

@@ -36,6 +36,9 @@ var events = []struct {
 	{"tpu_metric", (*parser).metric, nil},
 }
 
+// unreadColumns are the columns that make no rows, by table.
+var unreadColumns = map[string][]string{"thread_state": {"cpu"}, "wakeup_new": {"cpu", "target_cpu"}, "process_exit": {"cpu"}}
+
 // text returns a name or a category for a row.
 type text func(p *parser, row *row) model.StringID
 

@@ -165,8 +165,11 @@ func (r *reader) versions(t *tableFile) { r.metadata("traces", t, "trace_id", "i
 
 func (r *reader) networkInterface(t *tableFile) {
 	word := func(column string) string { return string(t.value(column).Text) }
-	r.File.AddDynamicMetadata(strings.Join([]string{"systing.network_interface", word("namespace"), word("interface_name"), word("address_type")}, "."),
-		model.StringArg(t.text("ip_address")))
+	name := "systing.network_interface." + word("namespace") + "." + word("interface_name") + "."
+	r.File.AddDynamicMetadata(name+word("address_type"), model.StringArg(t.text("ip_address")))
+	if inode := t.int("netns_inum"); inode != 0 { // sockets have it, too
+		r.File.SetMetadata(name+"netns_inum", model.IntArg(inode))
+	}
 }
 
 // socket keeps what is known of a socket. Of a socket that was seen before it had an address, a later row has that.

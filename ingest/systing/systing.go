@@ -261,6 +261,11 @@ func (t *tableFile) text(column string) model.StringID {
 func (r *reader) push(number int, t *tableFile) error {
 	e := &events[number]
 	r.tables[number] = r.newEventTable(e.name, t)
+	for _, column := range unreadColumns[e.name] {
+		if t.has(column) {
+			t.file.Unread(model.StatUnreadFact, model.None, column+" column").Add(model.LogEntry{})
+		}
+	}
 	for t.Next() {
 		at := t.value("ts")
 		if at.Kind != parquetfile.Int {

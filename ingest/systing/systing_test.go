@@ -96,7 +96,9 @@ func tables(t testing.TB) map[string][]byte {
 		"network_socket": tableOf(t, "socket_id:i64 protocol:text src_ip:text src_port:i32 dest_ip:text dest_port:i32", `{"socket_id":9,"protocol":"TCP","src_ip":"10.0.0.1","src_port":0,"dest_ip":"10.0.0.2","dest_port":5432},{"socket_id":9,"protocol":"TCP","src_ip":"10.0.0.1","src_port":4000,"dest_ip":"10.0.0.2","dest_port":5432}`),
 		"network_packet": tableOf(t, "id:i64 ts:i64 socket_id:i64 event_type:text seq:i64? length:i32 is_retransmit:bool", `{"id":1,"ts":1800,"socket_id":9,"event_type":"packet_send","seq":1,"length":52,"is_retransmit":true}`),
 		"network_poll":   tableOf(t, "id:i64 ts:i64 utid:i64 socket_id:i64 requested_events:text returned_events:text", `{"id":1,"ts":1810,"utid":2,"socket_id":9,"requested_events":"IN","returned_events":"OUT"}`),
-		"perf_sample":    tableOf(t, "ts:i64 utid:i64", `{"ts":1,"utid":1},{"ts":2,"utid":1}`),
+		"network_interface": tableOf(t, "namespace:text interface_name:text ip_address:text address_type:text netns_inum:i64",
+			`{"namespace":"host","interface_name":"lo","ip_address":"127.0.0.1","address_type":"ipv4","netns_inum":4026531840}`),
+		"perf_sample": tableOf(t, "ts:i64 utid:i64", `{"ts":1,"utid":1},{"ts":2,"utid":1}`),
 	}
 }
 
@@ -157,10 +159,14 @@ func TestTables(t *testing.T) {
 		t.Error("columns of slices are args")
 	}
 	got.Want(t, "machine", "sysname|release", "Linux|6.12.0")
-	if got := got.Rows("metadata", "name", "str_value"); !slices.Contains(got, "systing.sysinfo.hypervisor|kvm") {
-		t.Errorf("metadata: %q", got)
+	facts := got.Rows("metadata", "name", "str_value", "int_value")
+	for _, want := range []string{"systing.sysinfo.hypervisor|kvm|NULL", "systing.network_interface.host.lo.ipv4|127.0.0.1|NULL", "systing.network_interface.host.lo.netns_inum|NULL|4026531840"} {
+		if !slices.Contains(facts, want) {
+			t.Errorf("no %s in %q", want, facts)
+		}
 	}
-	got.Want(t, "stats", "name|value", "clock_sync_cache_miss|1", "unread_event|2", "unread_fact|1")
+	got.Want(t, "stats", "name|value|description", "clock_sync_cache_miss|1|Conversions of times that needed a search for the clock snapshot.",
+		"unread_event|2|perf_sample rows are not read", "unread_fact|1|cpu column is not read", "unread_fact|1|cpu column is not read", "unread_fact|1|file without rows is not read")
 }
 
 // TestDatabase reads what DuckDB exports of systing's database: with the id of the trace, and the names of frames in a table.

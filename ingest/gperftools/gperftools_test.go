@@ -17,9 +17,11 @@ import (
 )
 
 // cpu is a CPU profile: a sample seen twice, one seen once, the end, and the mappings. The addresses of callers follow the calls.
-func cpu(order binary.AppendByteOrder) (b []byte) {
+func cpu(order binary.AppendByteOrder) []byte { return words(order.AppendUint64) }
+
+func words(appendWord func([]byte, uint64) []byte) (b []byte) {
 	for _, word := range []uint64{0, 3, 0, 10_000, 0, 2, 2, 0x401000, 0x402001, 1, 1, 0x401010, 0, 1, 0} {
-		b = order.AppendUint64(b, word)
+		b = appendWord(b, word)
 	}
 	return append(b, "00400000-00410000 r-xp 00000000 08:01 1 /bin/app\n"...)
 }
@@ -32,8 +34,10 @@ MAPPED_LIBRARIES:
 `
 
 func TestCPU(t *testing.T) {
-	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
-		tables := ingesttest.MustRead(t, "app.prof", cpu(order))
+	little := func(b []byte, word uint64) []byte { return binary.LittleEndian.AppendUint32(b, uint32(word)) }
+	big := func(b []byte, word uint64) []byte { return binary.BigEndian.AppendUint32(b, uint32(word)) }
+	for _, data := range [][]byte{cpu(binary.LittleEndian), cpu(binary.BigEndian), words(little), words(big)} {
+		tables := ingesttest.MustRead(t, "app.prof", data)
 		tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "samples|count", "cpu|nanoseconds")
 		tables.Want(t, "stack_profile_mapping", "name|start", "/bin/app|4194304")
 		tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|2", "1|2e+07", "0|1", "1|1e+07")

@@ -75,6 +75,9 @@ func (w *windows) parse(ts int64, cpu uint32, event []byte) {
 		case f.Number == pb.EtwTraceEvent_CSwitch:
 			w.contextSwitch(ts, cpu, f.Bytes())
 		case f.Number == pb.EtwTraceEvent_ReadyThread:
+			for part := wire.Read(f.Bytes()); part.Next(); {
+				w.unread(ts, readyFields[part.Number])
+			}
 			wakee := w.thread(f.Bytes(), pb.ReadyThreadEtwEvent_TThreadID)
 			w.Threads.Wake(ts, wakee, model.Wakeup{Waker: w.thread(event, pb.EtwTraceEvent_ThreadID), Flags: model.None})
 		case f.Number == pb.EtwTraceEvent_MemInfo:
@@ -82,6 +85,32 @@ func (w *windows) parse(ts int64, cpu uint32, event []byte) {
 		case f.Number == pb.EtwTraceEvent_DiskIO:
 			w.diskEvent(ts, event, f.Bytes())
 		}
+	}
+}
+
+// switchFields and readyFields are the fields of context switches and wakeups that make no rows.
+var (
+	switchFields = map[uint32]string{
+		pb.CSwitchEtwEvent_OldThreadPriority:           "old_thread_priority field",
+		pb.CSwitchEtwEvent_PreviousCState:              "previous_c_state field",
+		pb.CSwitchEtwEvent_OldThreadWaitMode:           "old_thread_wait_mode field",
+		pb.CSwitchEtwEvent_OldThreadWaitModeInt:        "old_thread_wait_mode field",
+		pb.CSwitchEtwEvent_OldThreadWaitIdealProcessor: "old_thread_wait_ideal_processor field",
+		pb.CSwitchEtwEvent_NewThreadWaitTime:           "new_thread_wait_time field",
+	}
+	readyFields = map[uint32]string{
+		pb.ReadyThreadEtwEvent_AdjustReason:    "adjust_reason field",
+		pb.ReadyThreadEtwEvent_AdjustReasonInt: "adjust_reason field",
+		pb.ReadyThreadEtwEvent_AdjustIncrement: "adjust_increment field",
+		pb.ReadyThreadEtwEvent_Flag:            "flag field",
+		pb.ReadyThreadEtwEvent_FlagInt:         "flag field",
+	}
+)
+
+// unread counts a field that makes no rows, if it has a name.
+func (w *windows) unread(ts int64, noun string) {
+	if noun != "" {
+		w.File.Unread(model.StatUnreadFact, model.None, noun).Add(model.LogEntry{TS: ts, HasTS: true})
 	}
 }
 
@@ -130,6 +159,8 @@ func (w *windows) contextSwitch(ts int64, cpu uint32, data []byte) {
 			state = uint64(f.Sint64())
 		case pb.CSwitchEtwEvent_OldThreadWaitReason, pb.CSwitchEtwEvent_OldThreadWaitReasonInt:
 			reason = f.Uint64()
+		default:
+			w.unread(ts, switchFields[f.Number])
 		}
 	}
 	if prev == unknownThread || next == unknownThread {

@@ -4,13 +4,19 @@ package pb
 
 // Fields of CSwitchEtwEvent.
 const (
-	CSwitchEtwEvent_NewThreadID            = 1  // uint32 new_thread_id
-	CSwitchEtwEvent_OldThreadID            = 2  // uint32 old_thread_id
-	CSwitchEtwEvent_NewThreadPriority      = 3  // sint32 new_thread_priority
-	CSwitchEtwEvent_OldThreadWaitReason    = 6  // CSwitchEtwEvent.OldThreadWaitReason old_thread_wait_reason
-	CSwitchEtwEvent_OldThreadWaitReasonInt = 11 // int32 old_thread_wait_reason_int
-	CSwitchEtwEvent_OldThreadState         = 8  // CSwitchEtwEvent.OldThreadState old_thread_state
-	CSwitchEtwEvent_OldThreadStateInt      = 13 // sint32 old_thread_state_int
+	CSwitchEtwEvent_NewThreadID                 = 1  // uint32 new_thread_id
+	CSwitchEtwEvent_OldThreadID                 = 2  // uint32 old_thread_id
+	CSwitchEtwEvent_NewThreadPriority           = 3  // sint32 new_thread_priority
+	CSwitchEtwEvent_OldThreadPriority           = 4  // sint32 old_thread_priority
+	CSwitchEtwEvent_PreviousCState              = 5  // uint32 previous_c_state
+	CSwitchEtwEvent_OldThreadWaitReason         = 6  // CSwitchEtwEvent.OldThreadWaitReason old_thread_wait_reason
+	CSwitchEtwEvent_OldThreadWaitReasonInt      = 11 // int32 old_thread_wait_reason_int
+	CSwitchEtwEvent_OldThreadWaitMode           = 7  // CSwitchEtwEvent.OldThreadWaitMode old_thread_wait_mode
+	CSwitchEtwEvent_OldThreadWaitModeInt        = 12 // int32 old_thread_wait_mode_int
+	CSwitchEtwEvent_OldThreadState              = 8  // CSwitchEtwEvent.OldThreadState old_thread_state
+	CSwitchEtwEvent_OldThreadStateInt           = 13 // sint32 old_thread_state_int
+	CSwitchEtwEvent_OldThreadWaitIdealProcessor = 9  // sint32 old_thread_wait_ideal_processor
+	CSwitchEtwEvent_NewThreadWaitTime           = 10 // uint32 new_thread_wait_time
 )
 
 // Values of CSwitchEtwEvent.OldThreadWaitReason.
@@ -27,7 +33,12 @@ const (
 
 // Fields of ReadyThreadEtwEvent.
 const (
-	ReadyThreadEtwEvent_TThreadID = 1 // uint32 t_thread_id
+	ReadyThreadEtwEvent_TThreadID       = 1 // uint32 t_thread_id
+	ReadyThreadEtwEvent_AdjustReason    = 2 // ReadyThreadEtwEvent.AdjustReason adjust_reason
+	ReadyThreadEtwEvent_AdjustReasonInt = 5 // int32 adjust_reason_int
+	ReadyThreadEtwEvent_AdjustIncrement = 3 // sint32 adjust_increment
+	ReadyThreadEtwEvent_Flag            = 4 // ReadyThreadEtwEvent.TraceFlag flag
+	ReadyThreadEtwEvent_FlagInt         = 6 // int32 flag_int
 )
 
 // Fields of MemInfoEtwEvent.

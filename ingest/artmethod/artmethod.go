@@ -63,10 +63,11 @@ var (
 var magic = []byte("SLOW")
 
 const (
-	headerSize = 32 // bytes, in all layouts
-	streaming  = 0xf0
-	maxLine    = 64 << 10
-	nsPerMicro = 1000
+	headerSize  = 32 // bytes, in all layouts of Android's runtimes
+	leastHeader = 16 // up to the record size, which version 3 has
+	streaming   = 0xf0
+	maxLine     = 64 << 10
+	nsPerMicro  = 1000
 )
 
 // isPacked reports whether a header is of the packed layout, with one clock or two.
@@ -116,6 +117,7 @@ type reader struct {
 	event  *token.Writer
 
 	version    uint16
+	clock      uint32
 	start      int64 // µs; ns in the packed layout
 	recordSize int
 	dual       bool // records also have the thread's CPU time
@@ -166,8 +168,7 @@ func (w *wrapping) at(low uint32) int64 {
 }
 
 func newReader(in *format.Input) *reader {
-	in.UseClock(model.ClockMonotonic)
-	r := &reader{Reader: bufio.NewReaderSize(in, 2*maxLine), in: in, event: token.NewWriter(in.Store),
+	r := &reader{Reader: bufio.NewReaderSize(in, 2*maxLine), in: in, clock: model.ClockMonotonic, event: token.NewWriter(in.Store),
 		methods: map[uint64]*method{}, names: map[int64]model.StringID{}, threads: map[int64]*thread{}, track: model.None,
 		keys: keys{in.Store.Strings.Intern("pathname"), in.Store.Strings.Intern("line_number")}}
 	r.events = in.Sorter.NewStream(r)
@@ -289,7 +290,9 @@ func (r *reader) sections(section string) error {
 func (r *reader) option(line string) error {
 	key, value, _ := strings.Cut(line, "=")
 	switch {
-	case key == "clock" && value != "dual" && value != "wall":
+	case key == "vm" && value == "dalvik": // its start is a time of gettimeofday
+		r.clock = model.ClockRealtime
+	case key == "clock" && value != "dual" && value != "wall" && value != "global": // global is wall in the first versions
 		return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; supported clocks are wall and dual", value)
 	case key == "clock":
 		r.dual = value == "dual"
@@ -314,16 +317,20 @@ const (
 // header reads the header of the records: magic, version, offset of the records, start
 // time, record size.
 func (r *reader) header() error {
-	h, err := r.take(headerSize)
-	if err != nil || !bytes.HasPrefix(h, magic) {
+	h, _ := r.Peek(headerSize)
+	if len(h) < leastHeader || !bytes.HasPrefix(h, magic) {
 		return r.corrupt("missing header before the records")
 	}
 	r.version = binary.LittleEndian.Uint16(h[4:]) &^ streaming
-	skip := int(binary.LittleEndian.Uint16(h[6:])) - headerSize
+	size := int(binary.LittleEndian.Uint16(h[6:]))
+	if size < leastHeader {
+		size = headerSize
+	}
 	start := binary.LittleEndian.Uint64(h[8:])
 	if start > math.MaxInt64/nsPerMicro-math.MaxUint32 {
 		return r.corrupt("start time of %d µs is out of range", start)
 	}
+	r.in.UseClock(r.clock)
 	r.start = int64(start)
 	r.dual = r.version == versionDualClock
 	switch r.version {
@@ -333,15 +340,19 @@ func (r *reader) header() error {
 		r.recordSize = 10
 	case versionDualClock:
 		const least = 14
-		r.recordSize = int(binary.LittleEndian.Uint16(h[16:]))
+		if len(h) > leastHeader+1 {
+			r.recordSize = int(binary.LittleEndian.Uint16(h[leastHeader:]))
+		}
 		if r.recordSize < least {
 			return r.corrupt("record size of %d bytes, want at least %d", r.recordSize, least)
 		}
 	default:
 		return format.Errorf(format.ErrUnsupported, r.offset, "version %d; supported versions are 1 to 5", r.version)
 	}
-	_, err = r.take(max(skip, 0))
-	return err
+	if _, err := r.take(size); err != nil {
+		return r.corrupt("missing header before the records")
+	}
+	return nil
 }
 
 // record reads the rest of a record after its thread.

@@ -218,11 +218,23 @@ func TestLongTraces(t *testing.T) {
 	tables.Want(t, "stats", "name|value", "art_method_buffer_full|1")
 }
 
-// TestDataOffset reads a header that is longer than recorders write.
+// TestDalvik reads what the first virtual machine of Android wrote, whose start is a time of the wall clock.
+func TestDalvik(t *testing.T) {
+	data := bytes.Replace(bytes.Replace(file(1), []byte("vm=art"), []byte("vm=dalvik"), 1), []byte("clock=wall"), []byte("clock=global"), 1)
+	tables := ingesttest.MustRead(t, "x.trace", data)
+	tables.Want(t, "slice", "ts|dur", "1000005000|4000", "1000006000|2000", "1000010000|-1")
+	if got := tables.Rows("metadata", "name", "int_value"); !slices.Contains(got, "trace_time_clock_id|1") {
+		t.Errorf("metadata %v", got)
+	}
+}
+
+// TestDataOffset reads headers that say how long they are. The emulator's DmTrace wrote one of 16 bytes.
 func TestDataOffset(t *testing.T) {
-	longer := w("SLOW", uint16(2), uint16(40), uint64(1_000_000), make([]byte, 24))
-	data := bytes.Replace(file(2), header(2, 14), longer, 1)
-	ingesttest.MustRead(t, "x.trace", data).Want(t, "slice", "ts|dur", "1000005000|4000", "1000006000|2000", "1000010000|-1")
+	for _, offset := range []uint16{16, 40} {
+		h := w("SLOW", uint16(2), offset, uint64(1_000_000), make([]byte, offset-16))
+		data := bytes.Replace(file(2), header(2, 14), h, 1)
+		ingesttest.MustRead(t, "x.trace", data).Want(t, "slice", "ts|dur", "1000005000|4000", "1000006000|2000", "1000010000|-1")
+	}
 }
 
 func TestCutTraces(t *testing.T) {

@@ -26,6 +26,7 @@ func (r *reader) packed() error {
 	if err != nil {
 		return r.corrupt("truncated header")
 	}
+	r.in.UseClock(r.clock)
 	r.dual = binary.LittleEndian.Uint16(h[4:])&^streaming == 5
 	r.start = int64(binary.LittleEndian.Uint64(h[6:])) // ns
 	r.frequency = binary.LittleEndian.Uint64(h[22:])

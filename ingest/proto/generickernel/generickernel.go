@@ -31,6 +31,7 @@ var taskStates = [...]string{"Unknown", "Created", "R", "Running", "S", "D", "T"
 type genericKernel struct {
 	*proto.Reader
 	running map[int64]runningTask    // by cpu
+	cpus    map[int64]int64          // on which threads ran last, by tid
 	ended   map[model.UTID]endedSpan // spans whose end state is still to come
 	states  [len(taskStates)]model.StringID
 }
@@ -46,7 +47,7 @@ type endedSpan struct {
 }
 
 func otherKernels(r *proto.Reader) *proto.Module {
-	k := &genericKernel{Reader: r, running: map[int64]runningTask{}, ended: map[model.UTID]endedSpan{}}
+	k := &genericKernel{Reader: r, running: map[int64]runningTask{}, cpus: map[int64]int64{}, ended: map[model.UTID]endedSpan{}}
 	for i, name := range taskStates {
 		k.states[i] = r.Store.Strings.Intern(name)
 	}
@@ -111,7 +112,7 @@ func (k *genericKernel) processes(data []byte) {
 func (k *genericKernel) taskState(ts int64, data []byte) {
 	cpu, tid, state := message.Int64(data, pb.GenericKernelTaskStateEvent_CPU), message.Int64(data, pb.GenericKernelTaskStateEvent_TID),
 		message.Int64(data, pb.GenericKernelTaskStateEvent_State)
-	if cpu < 0 || cpu >= maxGenericCPUs || state <= 0 || state >= int64(len(taskStates)) {
+	if state == taskRunning && (cpu < 0 || cpu >= maxGenericCPUs) || state <= 0 || state >= int64(len(taskStates)) {
 		k.File.Count(model.StatTaskStateInvalid)
 		return
 	}
@@ -120,19 +121,20 @@ func (k *genericKernel) taskState(ts int64, data []byte) {
 		k.File.Count(model.StatGenericTaskStateInvalidOrder)
 		return
 	}
-	name, before := k.states[state], k.running[cpu]
+	name := k.states[state]
 	if state == taskRunning {
 		if row := k.Sched.Open(cpu); row != model.None {
-			k.end(ts, cpu, row, before.utid)
-			k.setState(ts, before.utid, 0, model.None)
+			before := k.running[cpu].utid
+			k.end(ts, cpu, row, before)
+			k.setState(ts, before, 0, model.None)
 		}
 		k.Sched.Begin(ts, cpu, utid, message.Int32(data, pb.GenericKernelTaskStateEvent_Prio))
-		k.running[cpu] = runningTask{tid, utid}
+		k.running[cpu], k.cpus[tid] = runningTask{tid, utid}, cpu
 		k.setState(ts, utid, name, cpu)
 		return
 	}
-	if k.Sched.Open(cpu) != model.None && before.tid == tid {
-		k.Sched.End(ts, cpu, name)
+	if at, ok := k.runsOn(cpu, tid); ok {
+		k.Sched.End(ts, at, name)
 	} else if span, ok := k.ended[utid]; ok && span.end == ts {
 		k.Store.SchedSlice.EndState.Set(span.row, name)
 		k.forget(utid)
@@ -140,6 +142,16 @@ func (k *genericKernel) taskState(ts int64, data []byte) {
 		return
 	}
 	k.setState(ts, utid, name, model.None)
+}
+
+// runsOn returns the CPU on which a thread runs. That of the event comes first, but has a meaning only if a thread starts running.
+func (k *genericKernel) runsOn(cpu, tid int64) (int64, bool) {
+	for _, at := range [...]int64{cpu, k.cpus[tid]} {
+		if task, ok := k.running[at]; ok && task.tid == tid && k.Sched.Open(at) != model.None {
+			return at, true
+		}
+	}
+	return 0, false
 }
 
 // setState begins a state of a thread.

@@ -120,8 +120,9 @@ type reader struct {
 	clock      uint32
 	start      int64 // µs; ns in the packed layout
 	recordSize int
-	dual       bool // records also have the thread's CPU time
-	ended      bool // the end marker was read
+	records    int64 // of a file, as its text says; 0 if it does not
+	dual       bool  // records also have the thread's CPU time
+	ended      bool  // the end marker was read
 
 	counted   bool   // packed records have the time of a counter
 	frequency uint64 // of the counter, Hz; 0 if it counts ns
@@ -229,9 +230,9 @@ func (r *reader) file() error {
 		return err
 	}
 	r.dual = dual
-	for {
+	for read := int64(0); ; read++ {
 		if _, err := r.Peek(1); err == io.EOF {
-			r.ended = true
+			r.ended = read >= r.records
 			return err
 		}
 		record, err := r.take(r.recordSize)
@@ -302,6 +303,9 @@ func (r *reader) option(line string) error {
 	fact := model.StringArg(r.in.Store.Strings.Intern(value))
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
 		fact = model.IntArg(n)
+		if key == "num-method-calls" {
+			r.records = n
+		}
 	}
 	r.in.File.SetMetadata(key, fact)
 	return nil

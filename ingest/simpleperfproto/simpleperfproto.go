@@ -119,6 +119,9 @@ func (r *reader) record(message []byte) error {
 		if lost, ok := wire.Find(body, simpleperfpb.LostSituation_LostCount); ok {
 			r.in.File.Add(model.StatPerfCPULostRecords, model.None, lost.Int64())
 		}
+		if samples, ok := wire.Find(body, simpleperfpb.LostSituation_SampleCount); ok { // simpleperf may have left some out
+			r.in.File.SetMetadata("simpleperf.sample_count", model.IntArg(samples.Int64()))
+		}
 	case simpleperfpb.Record_Sample:
 		var time int64
 		if f, ok := wire.Find(body, simpleperfpb.Sample_Time); ok {

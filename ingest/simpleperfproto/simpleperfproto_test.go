@@ -79,13 +79,14 @@ func TestDetails(t *testing.T) {
 		message(1, message(1, 110, 2, 8, 3, call(0x10, 1, 0), 6, message(3, 0))),
 		message(1, message(1, 120, 2, 8, 3, message(1, 0x10, 2, 1, 3, 0, 4, 1), 6, message(1, 30, 3, 77))),
 		message(3, message(1, 1, 2, "/bin/a", 3, "main()", 4, "_Z4mainv")),
+		message(2, message(1, 3)),
 		message(5, message(1, "cpu-clock", 2, "com.example", 3, "debuggable", 4, "34", 5, "userdebug", 6, 1)),
 	))
 	tables.Want(t, "stack_sample", "ts|unwind_error", "100|not_enough_stack", "110|NULL", "120|unknown")
 	tables.Want(t, "stats", "name|value|description", "unread_fact|1|mangled symbol is not read", "unread_fact|1|execution type of a frame")
 	facts := tables.Rows("metadata", "name", "int_value", "str_value")
 	for _, want := range []string{"simpleperf.app_package_name|NULL|com.example", "simpleperf.app_type|NULL|debuggable",
-		"simpleperf.android_sdk_version|NULL|34", "simpleperf.android_build_type|NULL|userdebug", "simpleperf.trace_offcpu|1|NULL"} {
+		"simpleperf.android_sdk_version|NULL|34", "simpleperf.android_build_type|NULL|userdebug", "simpleperf.trace_offcpu|1|NULL", "simpleperf.sample_count|3|NULL"} {
 		if !slices.Contains(facts, want) {
 			t.Errorf("no %s in %q", want, facts)
 		}

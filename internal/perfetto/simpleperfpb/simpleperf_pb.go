@@ -27,7 +27,8 @@ const (
 
 // Fields of LostSituation.
 const (
-	LostSituation_LostCount = 2 // uint64 lost_count
+	LostSituation_SampleCount = 1 // uint64 sample_count
+	LostSituation_LostCount   = 2 // uint64 lost_count
 )
 
 // Fields of File.

@@ -63,11 +63,12 @@ func labels(text string) map[string][]string {
 		if err != nil {
 			return all
 		}
-		value, err := strconv.QuotedPrefix(strings.TrimPrefix(text[len(key):], ":"))
+		text = strings.TrimPrefix(text[len(key):], ":")
+		value, err := strconv.QuotedPrefix(text)
 		if err != nil {
 			return all
 		}
-		text = strings.TrimPrefix(text[len(key)+1+len(value):], ", ")
+		text = strings.TrimPrefix(text[len(value):], ", ")
 		k, _ := strconv.Unquote(key)
 		v, _ := strconv.Unquote(value)
 		all[k] = append(all[k], v)

@@ -82,6 +82,11 @@ func TestFacts(t *testing.T) {
 	tables.Want(t, "aggregate_sample", "value", "4")
 	tables.Want(t, "aggregate_sample_label", "key|string_value|value", "a \"b\"|c, d|2", "kind|list|2", "kind|get|1")
 
+	for _, damaged := range []string{`"a"`, `"a""b"`, `"a":"b`, `"a":"b"`, `"a":"b"x`, "x"} {
+		data := "goroutine profile: total 1\n1 @ 0x4da045\n# labels: {" + damaged + "\n#\t0x4da044\tmain.wait+0xa4\tgh/main.go:7\n\n"
+		ingesttest.MustRead(t, "goroutine.txt", []byte(data)).Want(t, "aggregate_sample", "value", "1")
+	}
+
 	heap := "heap profile: 0: 0 [0: 0] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 372608\n# Stack = 360448 / 360448\n"
 	ingesttest.MustRead(t, "heap.txt", []byte(heap)).Want(t, "stats", "name|value|description", "unread_fact|2|runtime.MemStats values are not read")
 

@@ -14,8 +14,8 @@ var gpus = []Format{
 	xplane("xplane-open", "", `[4:{1:1 2:i*1000000 3:2*(n-i)*1000000}]`),
 	xplane("xplane-overlapping", "", `[4:{1:1 2:i*1000000 3:n*1000000}]`),
 	xplane("xplane-names", `[4:{1:i 2:{2:"kernel$i"}}]`, `[4:{1:i 2:i*1000000 3:1000000}]`),
-	whole("xplane-lines", message(`1:{2:"/device:GPU:0" [3:{1:i 2:"line$i" 3:1000 4:{1:1 2:i*1000000 3:1000000}}]}`)),
-	whole("xplane-planes", message(`[1:{1:i 2:"/device:GPU:$i" 3:{1:i 2:"line$i" 3:1000 4:{1:1 2:i*1000000 3:1000000}}}]`)),
+	message("xplane-lines", `1:{2:"/device:GPU:0" [3:{1:i 2:"line$i" 3:1000 4:{1:1 2:i*1000000 3:1000000}}]}`),
+	message("xplane-planes", `[1:{1:i 2:"/device:GPU:$i" 3:{1:i 2:"line$i" 3:1000 4:{1:1 2:i*1000000 3:1000000}}}]`),
 	xplane("xplane-stats", `[5:{1:i 2:{2:"stat$i"}}]`, `[4:{1:i 2:i*1000000 3:1000000 4:{1:i 5:"v$i"}}]`),
 	xplane("xplane-stats-of-event", "", `4:{1:1 2:1000000 3:1000000 [4:{1:i 3:5}]}`),
 	xplane("xplane-shared-stats", `[5:{1:i 2:{2:"stat$i"}}] 4:{1:1 2:{2:"kernel" [5:{1:i 3:5}]}}`, `[4:{1:1 2:i*1000000 3:1000000}]`), // which all events have
@@ -55,7 +55,7 @@ INSERT INTO rocpd_kernel_dispatch_a SELECT i, 77, 200, 9, 6, 3, i, 1, 1, 10 * i,
 
 // xplane is a plane with metadata, and a line with events, whose times are in µs.
 func xplane(name, metadata, events string) Format {
-	return whole(name, message(`1:{2:"/device:GPU:0" `+metadata+` 3:{2:"line" 3:1000 `+events+`}}`))
+	return message(name, `1:{2:"/device:GPU:0" `+metadata+` 3:{2:"line" 3:1000 `+events+`}}`)
 }
 
 const nsysTables = `CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -89,7 +89,7 @@ func rocpdOf(name, rows string) Format { return databaseOf(name, rocpdTables+row
 
 // databaseOf is what SQLite makes of statements in which N is the number of things, and the table n has the numbers from 1 to N.
 func databaseOf(name, statements string) Format {
-	return Format{Name: name, whole: func(_ []byte, n int) []byte {
+	return Format{Name: name, whole: func(n int) []byte {
 		numbers := fmt.Sprintf("CREATE TEMP TABLE num AS SELECT %d AS N;\nCREATE TEMP VIEW n AS WITH RECURSIVE r(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM r WHERE i < %d) SELECT i, N FROM r, num;\n", n, n)
 		_, data, err := tracecase.Trace(&txtar.File{Name: "x.sql", Data: []byte(numbers + statements)})
 		if err != nil {

@@ -5,14 +5,16 @@ import (
 	"bufio"
 	"slices"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
 // A Format is the traces of one kind of thing.
 type Format struct {
 	Name       string
 	head, tail string
-	each       shape                        // of one thing
-	whole      func(b []byte, n int) []byte // appends the whole trace, if its things do not follow one another
+	each       template.Shape     // of one thing
+	whole      func(n int) []byte // the whole trace, if its things do not follow one another
 }
 
 const (
@@ -22,7 +24,7 @@ const (
 )
 
 // Formats are the formats.
-var Formats = slices.Concat(things, jsonEvents, texts, packetFormats, binaries, profiles, spans, runtimes, kernels, gpus, exports, members)
+var Formats = slices.Concat(things, jsonEvents, texts, packetFormats, binaries, profiles, spans, runtimes, kernels, gpus, archives)
 
 // Traces that name many things, or large ones.
 var things = []Format{
@@ -49,13 +51,13 @@ var things = []Format{
 }
 
 // lines are texts or lines, one for each thing.
-func lines(name, head, template string) Format {
-	return Format{Name: name, head: head, each: text(template)}
+func lines(name, head, line string) Format {
+	return Format{Name: name, head: head, each: template.Text(line)}
 }
 
 // events are events of Chrome's JSON.
-func events(name string, templates ...string) Format {
-	f := lines(name, "[", "{"+strings.Join(templates, "},\n{")+"},\n")
+func events(name string, each ...string) Format {
+	f := lines(name, "[", "{"+strings.Join(each, "},\n{")+"},\n")
 	f.tail = work + "]"
 	return f
 }
@@ -65,40 +67,46 @@ const work = `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"}`
 // large are events with a text that is repeated so many times.
 func large(name, before, repeated string, times int, after string) Format {
 	filling := func(b []byte, _, _ int) []byte { return append(b, strings.Repeat(repeated, times)...) }
-	return Format{Name: name, head: "[", each: join(text("{"+before), filling, text(after+"},\n")), tail: work + "]"}
+	return Format{Name: name, head: "[", each: template.Join(template.Text("{"+before), filling, template.Text(after+"},\n")), tail: work + "]"}
 }
 
 // messages are fields of a message of Protocol Buffers, for each thing.
-func messages(name, head, template string) Format {
-	return Format{Name: name, head: string(message(head)(nil, 0, 0)), each: message(template)}
+func messages(name, head, fields string) Format {
+	return Format{Name: name, head: once(template.Message(head)), each: template.Message(fields)}
 }
+
+// message is a message of Protocol Buffers.
+func message(name, fields string) Format { return whole(name, template.Message(fields)) }
 
 // whole is a trace of parts that are templates of text, once, or shapes.
 func whole(name string, parts ...any) Format {
-	var all []shape
+	var all []template.Shape
 	for _, part := range parts {
-		switch part := part.(type) {
-		case string:
-			all = append(all, text(part))
-		case shape:
-			all = append(all, part)
+		if text, ok := part.(string); ok {
+			part = template.Text(text)
 		}
+		all = append(all, part.(template.Shape))
 	}
-	s := join(all...)
-	return Format{Name: name, whole: func(b []byte, n int) []byte { return s(b, 0, n) }}
+	return Format{Name: name, whole: func(n int) []byte { return template.Join(all...)(nil, 0, n) }}
 }
+
+// each repeats a template of text, with a text between.
+func each(separator, text string) template.Shape {
+	return template.Repeat(separator, template.Text(text))
+}
+
+// once is a part that does not depend on i or n.
+func once(part template.Shape) string { return string(part(nil, 0, 0)) }
 
 // Write writes a trace of n things.
 func (f *Format) Write(w *bufio.Writer, n int) error {
 	if f.whole != nil {
-		_, err := w.Write(f.whole(nil, n))
+		_, err := w.Write(f.whole(n))
 		return err
 	}
 	w.WriteString(f.head)
-	var b []byte
 	for i := range n {
-		b = f.each(b[:0], i, n)
-		if _, err := w.Write(b); err != nil {
+		if _, err := w.Write(f.each(w.AvailableBuffer(), i, n)); err != nil {
 			return err
 		}
 	}

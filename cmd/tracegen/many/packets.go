@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
+	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
 // Perfetto traces.
@@ -14,13 +15,7 @@ var packetFormats = []Format{
 	packets("proto-open", `8:i 10:1 11:{9:1 11:7 23:"n"}`),
 	packets("proto-nested", `8:i 10:1 11:{9:2-(i<n/2) 11:7 23:"n"}`),
 	packets("proto-backwards", `8:n-i 10:1 `+event),
-	{Name: "proto-compressed", head: trackHead, each: func(b []byte, i, n int) []byte {
-		var zipped bytes.Buffer
-		w := zlib.NewWriter(&zipped)
-		w.Write(message("1:{8:i 10:1 "+event+"}")(nil, i, n))
-		w.Close()
-		return pb.Message(b).Bytes(1, pb.Message{}.Bytes(50, zipped.Bytes()))
-	}},
+	{Name: "proto-compressed", head: trackHead, each: compressed},
 	packets("proto-parents", `10:1 60:{1:1000+i 2:"t$i" 5:999+i}`, `8:i 10:1 11:{9:3 11:1000+i 23:"n"}`),
 	packets("proto-parents-last", `10:1 60:{1:1000+n-i 2:"t$i" 5:999+n-i}`, `8:i 10:1 11:{9:3 11:1000+i 23:"n"}`),
 	packets("proto-siblings", `10:1 60:{1:1000+i 2:"same" 5:7}`, `8:i 10:1 11:{9:1 11:1000+i 23:"n"}`),
@@ -36,26 +31,7 @@ var packetFormats = []Format{
 	packet("proto-array", `8:1 10:1 11:{9:3 11:7 23:"n" 4:{10:"a" [12:{4:1}]}}`),
 	packet("proto-same-annotation", `8:1 10:1 11:{9:3 11:7 23:"n" [4:{10:"a" 4:i}]}`),
 	packet("proto-extra-counters", `8:1 10:1 11:{9:3 11:7 23:"n" [31:i+10 12:i]}`),
-	{Name: "proto-nested-annotations", whole: func(b []byte, n int) []byte {
-		// Written from the inside out, backwards, because a message begins with its size.
-		inner := []byte{4 << 3, 1}
-		reversed := make([]byte, 0, 8*n)
-		size := len(inner)
-		for range n {
-			head := binary.AppendUvarint(pb.Message{}.Bytes(10, []byte("a")), 11<<3|2)
-			head = binary.AppendUvarint(head, uint64(size))
-			for i := len(head) - 1; i >= 0; i-- {
-				reversed = append(reversed, head[i])
-			}
-			size += len(head)
-		}
-		nested := make([]byte, 0, size)
-		for i := len(reversed) - 1; i >= 0; i-- {
-			nested = append(nested, reversed[i])
-		}
-		event := pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n")).Bytes(4, append(nested, inner...))
-		return pb.Message(b).Bytes(1, pb.Message{}.Number(8, 1).Number(10, 1).Bytes(11, event))
-	}},
+	{Name: "proto-nested-annotations", whole: nestedAnnotations},
 	packets("proto-clock-snapshots", `10:1 6:{1:{1:6 2:10*i} 1:{1:3 2:10*i+5} 1:{1:1 2:10*i+i%7}}`, `8:10*i 58:3 10:1 `+event),
 	packets("proto-clocks", `10:1 6:{1:{1:6 2:10} 1:{1:1000+i 2:20}}`, `8:30 58:1000+i 10:1 `+event),
 	packetsAfter("proto-clock-chain", `10:1 6:{1:{1:6 2:10} 1:{1:1000 2:10}}`, `10:1 6:{1:{1:1000+i 2:10} 1:{1:1001+i 2:10}}`,
@@ -98,19 +74,47 @@ var packetFormats = []Format{
 // event is a track event without a duration.
 const event = `11:{9:3 11:7 23:"n"}`
 
-var trackHead = string(message(`1:{10:1 13:1 60:{1:7 2:"track"}}`)(nil, 0, 0))
+var trackHead = once(template.Message(`1:{10:1 13:1 60:{1:7 2:"track"}}`))
 
 // packets are packets behind that of a track, for each thing.
-func packets(name string, templates ...string) Format {
-	return Format{Name: name, head: trackHead, each: message("1:{" + strings.Join(templates, "} 1:{") + "}")}
+func packets(name string, each ...string) Format {
+	return Format{Name: name, head: trackHead, each: template.Message("1:{" + strings.Join(each, "} 1:{") + "}")}
 }
 
 // packet is one packet.
-func packet(name, template string) Format { return whole(name, message("1:{"+template+"}")) }
+func packet(name, fields string) Format { return message(name, "1:{"+fields+"}") }
 
 // packetsAfter are packets behind a first one.
-func packetsAfter(name, first string, templates ...string) Format {
-	f := packets(name, templates...)
-	f.head += string(message("1:{"+first+"}")(nil, 0, 0))
+func packetsAfter(name, first string, each ...string) Format {
+	f := packets(name, each...)
+	f.head += once(template.Message("1:{" + first + "}"))
 	return f
+}
+
+var instant = template.Message("1:{8:i 10:1 " + event + "}")
+
+// compressed is a packet with a compressed one.
+func compressed(b []byte, i, n int) []byte {
+	var zipped bytes.Buffer
+	w := zlib.NewWriter(&zipped)
+	w.Write(instant(nil, i, n))
+	w.Close()
+	return pb.Message(b).Bytes(1, pb.Message{}.Bytes(50, zipped.Bytes()))
+}
+
+// nestedAnnotations is an event with an annotation in an annotation, and so on.
+func nestedAnnotations(n int) []byte {
+	head := pb.Message{}.Bytes(10, []byte("a")) // the name
+	const entry, number = 11, 4                 // fields of an annotation
+	innermost := pb.Message{}.Number(number, 1)
+	sizes := []int{len(innermost)} // from the inside out, because a message begins with its size
+	for i := range n {
+		sizes = append(sizes, len(head)+1+len(binary.AppendUvarint(nil, uint64(sizes[i])))+sizes[i])
+	}
+	var nested pb.Message
+	for i := n - 1; i >= 0; i-- {
+		nested = binary.AppendUvarint(append(append(nested, head...), entry<<3|2), uint64(sizes[i]))
+	}
+	event := pb.Message{}.Number(9, 3).Number(11, 7).Bytes(23, []byte("n")).Bytes(4, append(nested, innermost...))
+	return pb.Message{}.Bytes(1, pb.Message{}.Number(8, 1).Number(10, 1).Bytes(11, event))
 }

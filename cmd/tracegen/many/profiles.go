@@ -1,8 +1,9 @@
 package many
 
 import (
-	"encoding/binary"
 	"slices"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
 // Profiles without times, and logs that are JSON.
@@ -27,8 +28,8 @@ var profiles = []Format{
 	lines("callgrind-lines", callgrindHead, "+1 1\n"),
 	lines("callgrind-calls", callgrindHead, "cfn=($(i+2)) g$i\ncalls=1 5\n5 1\n"),
 	lines("callgrind-files", callgrindHead, "fi=($(i+2)) a$i.c\n5 1\n"),
-	gperftoolsOf("gperftools-stacks", func(words *words) { words.add(1, 2, 0x401000, 0x401001+uint64(words.i)) }),
-	lines("gperftools-mappings", numbersOf(0, 3, 0, 10_000, 0, 1, 1, 0x1000, 0, 1, 0),
+	whole("gperftools-stacks", template.Little("8:0 8:3 8:0 8:10000 8:0 [8:1 8:2 8:0x401000 8:0x401001+i] 8:0 8:1 8:0"), "00400000-00500000 r-xp 00000000 08:01 1 /bin/app\n"),
+	lines("gperftools-mappings", once(template.Little("8:0 8:3 8:0 8:10000 8:0 8:1 8:1 8:0x1000 8:0 8:1 8:0")),
 		"$((i+1)<<12:x)-$((i+2)<<12:x) r-xp 00000000 08:01 1 /bin/$i\n"),
 	whole("gperftools-heap", "heap profile:      1:       64 [     1:      64] @ heapprofile\n",
 		each("", "     1:       64 [     1:      64] @ 0x00401000 0x$(0x402000+i:x)\n"),
@@ -68,13 +69,7 @@ func stackprof(name string, raw ...any) Format {
 
 const callgrindHead = "# callgrind format\npositions: line\nevents: Ir\n\nfl=(1) a.c\nfn=(1) main\n1 1\n"
 
-func gperftoolsOf(name string, each func(*words)) Format {
-	f := wordsOf(name, numbersOf(0, 3, 0, 10_000, 0), each)
-	f.tail = numbersOf(0, 1, 0) + "00400000-00500000 r-xp 00000000 08:01 1 /bin/app\n"
-	return f
-}
-
-func flameGraph(name string, frames shape) Format {
+func flameGraph(name string, frames template.Shape) Format {
 	return whole(name, "<!DOCTYPE html>\n<html lang='en'>\n<canvas id='canvas' style='width: 100%'></canvas>\n<h1>CPU profile</h1>\n<script>\n\tfunction f(key, level, left, width) {\n\t}\n\nf(0,0,$n,3,'all')\n",
 		frames, "\nsearch();\n</script></body></html>\n")
 }
@@ -82,9 +77,4 @@ func flameGraph(name string, frames shape) Format {
 func netlog(name, event string) Format {
 	return whole(name, `{"constants":{"clientInfo":{"name":"Chrome"},"logEventPhase":{"PHASE_BEGIN":1,"PHASE_END":2,"PHASE_NONE":0},"logEventTypes":{"A":1},"logSourceType":{"S":1},"timeTickOffset":1700000000000},`+"\n\"events\": [\n",
 		each(",\n", event), "]}\n")
-}
-
-// lengthened appends bytes after their size, as a varint.
-func lengthened(b, content []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(content))), content...)
 }

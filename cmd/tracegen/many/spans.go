@@ -11,9 +11,9 @@ var spans = []Format{
 	otlp("otlp-links", `2:{1:##1 2:#i+1 5:"n" 7=10*i+1 8=10*i+6 13:{1:##1 2:#1}}`),
 	otlp("otlp-events", `2:{1:##1 2:#i+1 5:"n" 7=10*i+1 8=10*i+6 11:{1=i 2:"e"}}`),
 	otlp("otlp-same-id", `2:{1:##1 2:#1 5:"n" 7=10*i+1 8=10*i+6 4:#1}`),
-	whole("otlp-services", message(`[1:{1:{1:{1:"service.name" 2:{1:"s$i"}}} 2:{2:{1:##1 2:#i+1 5:"n" 7=10*i+1 8=10*i+6}}}]`)),
-	whole("otlp-attributes", message(`1:{`+oneService+`2:{2:{1:##1 2:#1 5:"n" 7=1 8=6 [9:{1:"k$i" 2:{1:"v"}}]}}}`)),
-	whole("otlp-links-of-span", message(`1:{`+oneService+`2:{2:{1:##1 2:#1 5:"n" 7=1 8=6 [13:{1:##1 2:#i+1}]}}}`)),
+	message("otlp-services", `[1:{1:{1:{1:"service.name" 2:{1:"s$i"}}} 2:{2:{1:##1 2:#i+1 5:"n" 7=10*i+1 8=10*i+6}}}]`),
+	message("otlp-attributes", `1:{`+oneService+`2:{2:{1:##1 2:#1 5:"n" 7=1 8=6 [9:{1:"k$i" 2:{1:"v"}}]}}}`),
+	message("otlp-links-of-span", `1:{`+oneService+`2:{2:{1:##1 2:#1 5:"n" 7=1 8=6 [13:{1:##1 2:#i+1}]}}}`),
 	lines("otlp-json-lines", "",
 		`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s$(i%8)"}}]},"scopeSpans":[{"spans":[`+jsonSpan+"]}]}]}\n"),
 	whole("otlp-json-nested", `{"resourceSpans":[{"scopeSpans":[{"spans":[`+jsonSpan+`]}]},{"resource":{"attributes":[{"key":"k","value":`,
@@ -55,12 +55,12 @@ func zipkin(name, span string) Format { return whole(name, "[", each(",", span),
 const oneService = `1:{1:{1:"service.name" 2:{1:"s"}}} `
 
 // otlp is a span of one service for each thing.
-func otlp(name, span string) Format { return whole(name, message("1:{"+oneService+"2:{["+span+"]}}")) }
+func otlp(name, span string) Format { return message(name, "1:{"+oneService+"2:{["+span+"]}}") }
 
 // otlpProfiles is a message ProfilesData of version 1.10: resources with profiles, and the dictionary. The first entry of each table
 // there stands for none.
 func otlpProfiles(name, resources, dictionary string) Format {
-	return whole(name, message(resources+` 2:{1:{} 2:{} 3:{} 4:{} 5:{} 6:{} 7:{} 5:"cpu" `+dictionary+`}`))
+	return message(name, resources+` 2:{1:{} 2:{} 3:{} 4:{} 5:{} 6:{} 7:{} 5:"cpu" `+dictionary+`}`)
 }
 
 // jsonSpan is a span as JSON of OTLP, which has that before it as its parent.

@@ -1,6 +1,6 @@
 package many
 
-import "encoding/binary"
+import "github.com/tpconvert/tpconvert/cmd/tracegen/template"
 
 const (
 	systraceHead = "# tracer: nop\n#\n"
@@ -51,9 +51,9 @@ var texts = []Format{
 		"========================================================\n== dumpstate: 2024-01-02 03:04:05\n========================================================\n",
 		"------ SECTION $i (/proc/$i) ------\nline\n"),
 	lines("names-lines", "com.app.A -> a.a:\n", "    void method$i() -> m$i\n"),
-	art("art-calls", text(artMethod), repeat("", artRecord("16", "i")), repeat("", artRecord("17", "n+i"))),
-	art("art-methods", each("", artMethod), repeat("", join(artRecord("16+4*i", "2*i"), artRecord("17+4*i", "2*i+1")))),
-	art("art-wrong-ends", each("", artMethod), repeat("", artRecord("16+4*i", "i")), repeat("", artRecord("17+4*i", "n+i"))),
+	art("art-calls", template.Text(artMethod), `[2:7 4:16 4:i] [2:7 4:17 4:n+i]`),
+	art("art-methods", each("", artMethod), `[2:7 4:16+4*i 4:2*i 2:7 4:17+4*i 4:2*i+1]`),
+	art("art-wrong-ends", each("", artMethod), `[2:7 4:16+4*i 4:i] [2:7 4:17+4*i 4:n+i]`),
 }
 
 // marks are lines of a mark that a thread writes at i µs.
@@ -64,15 +64,7 @@ func marks(name, tid, mark string) Format {
 // artMethod is a line for a method in a trace of ART's.
 const artMethod = "0x$(16+4*i:x)\tcom.app.C\tf$i\t()V\tC.java\t1\n"
 
-func art(name string, methods shape, records ...shape) Format {
-	return whole(name, "*version\n2\nclock=wall\n*threads\n7\tmain\n*methods\n", methods, "*end\nSLOW\x02\x00\x20\x00"+string(make([]byte, 24)), join(records...))
-}
-
-// artRecord is that thread 7 enters or leaves a method at a time in µs.
-func artRecord(method, ts string) shape {
-	m, at := number(method), number(ts)
-	return func(b []byte, i, n int) []byte {
-		b = binary.LittleEndian.AppendUint32(append(b, 7, 0), uint32(m(i, n)))
-		return binary.LittleEndian.AppendUint32(b, uint32(at(i, n)))
-	}
+// art is a trace of ART's with records that a thread enters or leaves a method at a time in µs.
+func art(name string, methods template.Shape, records string) Format {
+	return whole(name, "*version\n2\nclock=wall\n*threads\n7\tmain\n*methods\n", methods, "*end\nSLOW\x02\x00\x20\x00"+string(make([]byte, 24)), template.Little(records))
 }

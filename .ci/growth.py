@@ -96,7 +96,7 @@ class FlameGraph(Kind):
 
 
 def main(converter, tracegen, size, *kinds):
-    listed = subprocess.run([tracegen, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    listed = subprocess.run([tracegen], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     failed = 0
     print("| trace | number | CPU, s | growth | peak, MiB | |\n| --- | ---: | ---: | ---: | ---: | --- |")
     measured = [(Kind, name) for name in kinds or listed if name in kinds or name not in TEXTS]

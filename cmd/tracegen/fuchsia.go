@@ -1,330 +1,170 @@
 package main
 
 import (
-	"bufio"
-	"encoding/binary"
-	"math"
-	"math/rand/v2"
+	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
-// writeFuchsia writes a trace in the Fuchsia trace format as a trace manager does: in
-// sections of several providers, each in its own time order. One provider is the
-// kernel, with scheduling records.
-func writeFuchsia(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	g := &fuchsiaWriter{output: output{w: w, left: size}, rng: rng}
-	g.record(0x0016547846040000)
-	g.kernel()
-	for _, c := range fuchsiaComponents() {
-		g.add(c)
+// fuchsiaComponents are kinds of events of three programs: phases, category, name, and args with a type and a value.
+var fuchsiaComponents = []struct {
+	name  string
+	kinds [][4]string
+}{
+	{"scenic.cm", [][4]string{
+		{"X", "gfx", "RenderFrame", "frame_number u64 i/18, target i64 i"},
+		{"X", "gfx", "scenic_impl::display::Compositor::DrawFrame", "frame_number u64 i/18, layers i32 r%12"},
+		{"X", "gfx", "Vulkan submit", "queue pointer r%4, wait bool r%2"},
+		{"X", "magma", "Connection::ExecuteCommandBuffer", "id koid r%64, semaphores u32 r%4"},
+	}},
+	{"workstation_session.cm", [][4]string{
+		{"X", "flutter", "Animator::BeginFrame", "frame_number u64 i/18"},
+		{"X", "dart", "HandleMessage", "isolate string root|service|worker, mode string AOT|JIT"},
+		{"X", "dart", "CollectNewGeneration", "usedBefore u64 r%512, reason string full|idle|promotion"},
+		{"X", "flutter", "Layout", "dirty u32 r%40, ratio double r%100"},
+	}},
+	{"blobfs.cm", [][4]string{
+		{"X", "blobfs", "Blob::Read", "offset u64 r%4096, length u32 r%16"},
+		{"X", "storage", "txn", "operation string read|write|flush|trim, blocks i32 r%64"},
+		{"X", "minfs", "Minfs::BeginTransaction", "reserve u32 r%8, inode u64 r%300"},
+	}},
+}
+
+// fuchsiaOthers are kinds of events that all of them have.
+var fuchsiaOthers = [][4]string{
+	{"BE", "app", "wait", ""},
+	{"I", "app", "task_start", "posted bool r%2"},
+	{"C", "memory", "heap", "used u64 r%5000, load double r%400"},
+	{"bne", "fidl", "fuchsia.ui.composition/Flatland.Present", ""},
+	{"sf", "async", "dispatch", ""},
+}
+
+// fuchsiaArgs are templates of args by their type, for the reference to a name and a value.
+var fuchsiaArgs = map[string]string{
+	"i32": "8:0x11|%d<<16|(%s)<<32 ", "u32": "8:0x12|%d<<16|(%s)<<32 ", "i64": "8:0x23|%d<<16 8:%s ", "u64": "8:0x24|%d<<16 8:%s ",
+	"double": "8:0x25|%d<<16 8:0x3ff0000000000000+(%s)<<40 ", "string": "8:0x16|%d<<16|(%s)<<32 ", "pointer": "8:0x27|%d<<16 8:%s ",
+	"koid": "8:0x28|%d<<16 8:%s ", "bool": "8:0x19|%d<<16|(%s)<<32 ",
+}
+
+// fuchsiaTrace collects the strings that each provider registers.
+type fuchsiaTrace struct{ strings []string }
+
+// ref returns a reference to a string.
+func (f *fuchsiaTrace) ref(s string) int {
+	if !slices.Contains(f.strings, s) {
+		f.strings = append(f.strings, s)
 	}
-	for g.wantsMore() {
-		at := g.providers[0]
-		for _, p := range g.providers {
-			if p.now < at.now {
-				at = p
+	return 1 + slices.Index(f.strings, s)
+}
+
+// fuchsia is a trace as a trace manager writes it: sections of a provider each, which are the kernel and three components with 6 threads.
+func fuchsia() format {
+	var f fuchsiaTrace
+	var components []template.Shape
+	for i, c := range fuchsiaComponents {
+		kinds := slices.Concat(c.kinds, fuchsiaOthers)
+		task := tasks(func(ph string, begin, end int) template.Shape { return f.event(ph, begin, end, kinds) })
+		components = append(components, template.Join(section(i+2), task))
+	}
+	// A CPU runs four of the threads in turn. i counts switches, and n sections.
+	const at, cpu, from, to = startTime + "+n*33333+i*10000", "n%4", "(n%4+i%4*4)", "(n%4+(i+1)%4*4)"
+	wake := fmt.Sprintf("8:8|4<<4|1<<16|(%s)<<20|2<<60 8:%s 8:%s 8:1|1<<4|%d<<16|3122<<32 ", cpu, at, koid(to), f.ref("weight"))
+	run := fmt.Sprintf("8:8|6<<4|2<<16|(%s)<<20|3<<36|1<<60 8:%s+2000 8:%s 8:%s 8:1|1<<4|%d<<16|3122<<32 8:1|1<<4|%d<<16|3122<<32 ", cpu, at, koid(from), koid(to),
+		f.ref("outgoing_weight"), f.ref("incoming_weight"))
+	kernel := template.Join(section(1), template.Little("*8["+wake+run+"]"))
+	process := f.ref("process")
+	head := []string{"8:0x0016547846040010 ", f.provider(1, "ktrace")}
+	for i, c := range fuchsiaComponents {
+		koid := 2000 + 100*i
+		head = append(head, f.provider(i+2, c.name), fuchsiaRecord(7|1<<16|inlined(c.name)<<24, fmt.Sprintf("8:%d ", koid)+padded(c.name)))
+		for t := range 6 {
+			name := fmt.Sprint("worker-", t)
+			head = append(head,
+				fuchsiaRecord(7|2<<16|inlined(name)<<24|1<<40, fmt.Sprintf("8:%d %s 8:8|2<<4|%d<<16 8:%d ", koid+1+t, padded(name), process, koid)),
+				fuchsiaRecord(3|(t+1)<<16, fmt.Sprintf("8:%d 8:%d ", koid, koid+1+t)))
+		}
+	}
+	return format{
+		head: string(template.Little(strings.Join(head, ""))(nil, 0, 0)),
+		each: func(b []byte, i, n int) []byte {
+			return kernel(components[i%3](b, i, n), i, n)
+		},
+	}
+}
+
+// koid is the number of one of the 18 threads.
+func koid(thread string) string { return "2001+" + thread + "%3*100+" + thread + "/3" }
+
+// provider is the beginning of a provider: its ticks of a second, and its strings.
+func (f *fuchsiaTrace) provider(id int, name string) string {
+	head := fuchsiaRecord(1<<16|id<<20|len(name)<<52, padded(name)) + fuchsiaRecord(1, "8:1000000000 ")
+	for i, s := range f.strings {
+		head += fuchsiaRecord(2|(i+1)<<16|len(s)<<32, padded(s))
+	}
+	return head
+}
+
+func section(provider int) template.Shape {
+	return template.Little(fuchsiaRecord(2<<16|provider<<20, ""))
+}
+
+// fuchsiaRecord is a template of a record, of which the size is in the header.
+func fuchsiaRecord(header int, body string) string {
+	size := len(template.Little(body)(nil, 0, 0))/8 + 1
+	return fmt.Sprintf("8:%d %s", header|size<<4, body)
+}
+
+func inlined(s string) int { return 1<<15 | len(s) }
+
+func padded(s string) string { return fmt.Sprintf(`"%s" *%d[1:0] `, s, -len(s)&7) }
+
+// event is an event of one of the kinds.
+func (f *fuchsiaTrace) event(ph string, begin, end int, kinds [][4]string) template.Shape {
+	const time = startTime + "+i/18*600000+(%d<<(i*7919%%4))"
+	at := func(step int) string { return fmt.Sprintf("8:"+time+" ", 1000*step) }
+	var all []template.Shape
+	for _, k := range kinds {
+		if !strings.Contains(k[0], ph) {
+			continue
+		}
+		args, count := f.args(k[3])
+		record := func(kind, count int, body string) string {
+			header := 4 | kind<<16 | count<<20 | f.ref(k[1])<<32 | f.ref(k[2])<<48
+			return strings.Replace(fuchsiaRecord(header, body), " ", "|(1+i/3%6)<<24 ", 1) // the thread
+		}
+		kind := strings.Index("ICBEXbnestf", ph)
+		switch ph {
+		case "X": // or a begin and an end
+			all = append(all, template.Little(record(kind, count, at(begin)+args+at(end))), template.Little(record(2, count, at(begin)+args)+record(3, 0, at(end))))
+		case "B", "E", "I":
+			all = append(all, template.Little(record(kind, count, at(begin)+args)))
+		case "C": // of the counter 0
+			all = append(all, template.Little(record(kind, count, at(begin)+args+"8:0 ")))
+		default:
+			all = append(all, template.Little(record(kind, count, at(begin)+args+"8:i ")))
+		}
+	}
+	return template.Pick(at(begin), all)
+}
+
+// args returns a template of args, and their number.
+func (f *fuchsiaTrace) args(list string) (values string, count int) {
+	for arg := range strings.SplitSeq(list, ", ") {
+		if arg == "" {
+			break
+		}
+		a := strings.Fields(arg)
+		name, value := f.ref(a[0]), a[2]
+		if texts := strings.Split(value, "|"); a[1] == "string" {
+			value = fmt.Sprintf("%d+r%%%d", f.ref(texts[0]), len(texts))
+			for _, text := range texts {
+				f.ref(text)
 			}
 		}
-		at.section()
+		values += fmt.Sprintf(fuchsiaArgs[a[1]], name, value)
+		count++
 	}
-	return g.err
-}
-
-// The types of records and events that are written.
-const (
-	fxtInitialization = 1
-	fxtString         = 2
-	fxtThread         = 3
-	fxtEvent          = 4
-	fxtKernelObject   = 7
-	fxtScheduling     = 8
-
-	fxtInstant       = 0
-	fxtCounter       = 1
-	fxtBegin         = 2
-	fxtEnd           = 3
-	fxtComplete      = 4
-	fxtAsyncBegin    = 5
-	fxtAsyncEnd      = 7
-	fxtFlowBegin     = 8
-	fxtFlowEnd       = 10
-	fxtInlineString  = 1 << 15
-	fxtTicks         = 1e9 // a second
-	fxtFirstKoid     = 1024
-	fxtSectionEvents = 200
-)
-
-type fuchsiaWriter struct {
-	output
-	rng *rand.Rand
-
-	providers []*fuchsiaProvider
-	koid      uint64
-	flow      uint64
-	flows     []fuchsiaFlow // open flows
-	cpus      [4]uint64     // koid of the running thread
-	all       []uint64      // koids of threads
-}
-
-// record writes a record. It adds the size to the header.
-func (g *fuchsiaWriter) record(header uint64, words ...uint64) {
-	b := binary.LittleEndian.AppendUint64(g.w.AvailableBuffer(), header|uint64(len(words)+1)<<4)
-	for _, v := range words {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	g.Write(b)
-}
-
-// fxtText appends the words of an inline string.
-func fxtText(words []uint64, s string) []uint64 {
-	for ; len(s) > 0; s = s[min(len(s), 8):] {
-		var b [8]byte
-		copy(b[:], s)
-		words = append(words, binary.LittleEndian.Uint64(b[:]))
-	}
-	return words
-}
-
-type fuchsiaComponent struct {
-	name    string
-	threads []string
-	spans   []fuchsiaSpan
-}
-
-type fuchsiaSpan struct {
-	category, name string
-	args           []fuchsiaArg
-}
-
-// fuchsiaArg is an arg of one of the format's types. Its value varies among a number of
-// values, which are texts for strings, or is the number of the current frame.
-type fuchsiaArg struct {
-	name   string
-	kind   uint64
-	values uint64
-	texts  []string
-}
-
-const (
-	fxtFrame = 0 // values of a frame number
-	frameNS  = 16_666_667
-)
-
-func fuchsiaComponents() []fuchsiaComponent {
-	graphics := []fuchsiaSpan{
-		{"gfx", "RenderFrame", []fuchsiaArg{{"frame_number", 4, fxtFrame, nil}, {"target", 3, fxtFrame, nil}}},
-		{"gfx", "scenic_impl::display::Compositor::DrawFrame", []fuchsiaArg{{"frame_number", 4, fxtFrame, nil}, {"layers", 1, 12, nil}}},
-		{"gfx", "FrameScheduler::UpdateManager::UpdateSessions", []fuchsiaArg{{"sessions", 1, 24, nil}, {"target", 3, fxtFrame, nil}}},
-		{"gfx", "Vulkan submit", []fuchsiaArg{{"queue", 7, 4, nil}, {"wait", 9, 2, nil}}},
-		{"magma", "Connection::ExecuteCommandBuffer", []fuchsiaArg{{"id", 8, 64, nil}, {"semaphores", 2, 4, nil}}},
-	}
-	engine := []fuchsiaSpan{
-		{"flutter", "Animator::BeginFrame", []fuchsiaArg{{"frame_number", 4, fxtFrame, nil}}},
-		{"dart", "HandleMessage", []fuchsiaArg{{"isolate", 6, 3, []string{"main", "service", "worker"}}, {"mode", 6, 2, []string{"AOT", "JIT"}}}},
-		{"dart", "CollectNewGeneration", []fuchsiaArg{{"usedBefore", 4, 512, nil}, {"reason", 6, 3, []string{"new space", "idle", "promotion"}}}},
-		{"flutter", "Layout", []fuchsiaArg{{"dirty", 2, 40, nil}, {"ratio", 5, 100, nil}}},
-		{"flutter", "PipelineProduce", []fuchsiaArg{{"depth", 2, 3, nil}, {"frame_number", 4, fxtFrame, nil}}},
-	}
-	storage := []fuchsiaSpan{
-		{"blobfs", "Blob::Read", []fuchsiaArg{{"offset", 4, 4096, nil}, {"length", 2, 16, nil}}},
-		{"storage", "txn", []fuchsiaArg{{"operation", 6, 4, []string{"read", "write", "flush", "trim"}}, {"blocks", 1, 64, nil}}},
-		{"blobfs", "UserPager::TransferPages", []fuchsiaArg{{"vmo", 8, 200, nil}, {"pages", 2, 32, nil}}},
-		{"minfs", "Minfs::BeginTransaction", []fuchsiaArg{{"reserve", 2, 8, nil}, {"inode", 4, 300, nil}}},
-	}
-	return []fuchsiaComponent{
-		{"scenic.cm", []string{"main", "render", "vsync", "async-dispatcher"}, graphics},
-		{"workstation_session.cm", []string{"platform", "ui", "raster", "io", "dart-worker"}, engine},
-		{"terminal.cm", []string{"platform", "ui", "raster", "io"}, engine},
-		{"blobfs.cm", []string{"main", "pager-0", "pager-1", "block"}, storage},
-	}
-}
-
-// kernel adds the kernel's provider, which writes scheduling records.
-func (g *fuchsiaWriter) kernel() {
-	g.koid = fxtFirstKoid
-	p := g.provider("ktrace")
-	p.section = func() {
-		p.header()
-		for until := p.now + 2e6; p.now < until; {
-			p.switchThreads()
-		}
-	}
-}
-
-func (g *fuchsiaWriter) provider(name string) *fuchsiaProvider {
-	p := &fuchsiaProvider{fuchsiaWriter: g, id: uint64(len(g.providers) + 1), now: startTime, strings: map[string]uint64{}}
-	g.providers = append(g.providers, p)
-	g.record(1<<16|p.id<<20|uint64(len(name))<<52, fxtText(nil, name)...)
-	g.record(fxtInitialization, fxtTicks)
-	return p
-}
-
-// add adds a component's provider, process and threads.
-func (g *fuchsiaWriter) add(c fuchsiaComponent) {
-	p := g.provider(c.name)
-	p.spans = c.spans
-	p.section = p.events
-	g.koid += 10 + g.rng.Uint64N(90)
-	p.koid = g.koid
-	g.record(fxtKernelObject|1<<16|uint64(fxtInlineString|len(c.name))<<24, fxtText([]uint64{p.koid}, c.name)...)
-	process := p.text("process")
-	for i, name := range c.threads {
-		g.koid += 1 + g.rng.Uint64N(9)
-		p.threads = append(p.threads, g.koid)
-		g.all = append(g.all, g.koid)
-		g.record(fxtKernelObject|2<<16|uint64(fxtInlineString|len(name))<<24|1<<40,
-			append(fxtText([]uint64{g.koid}, name), 8|2<<4|process<<16, p.koid)...)
-		g.record(fxtThread|uint64(i+1)<<16, p.koid, g.koid)
-	}
-}
-
-type fuchsiaProvider struct {
-	*fuchsiaWriter
-	id      uint64
-	now     int64 // ns
-	section func()
-	strings map[string]uint64
-	koid    uint64
-	threads []uint64
-	spans   []fuchsiaSpan
-	async   uint64
-}
-
-func (p *fuchsiaProvider) header() { p.record(2<<16 | p.id<<20) }
-
-// text returns a reference to a string, which is registered the first time.
-func (p *fuchsiaProvider) text(s string) uint64 {
-	if _, ok := p.strings[s]; !ok {
-		p.strings[s] = uint64(len(p.strings) + 1)
-		p.record(fxtString|p.strings[s]<<16|uint64(len(s))<<32, fxtText(nil, s)...)
-	}
-	return p.strings[s]
-}
-
-// events writes a section of events of the component's threads, one thread after
-// another.
-func (p *fuchsiaProvider) events() {
-	p.header()
-	for n := 0; n < fxtSectionEvents; {
-		thread := uint64(1 + p.rng.IntN(len(p.threads)))
-		dur := 5000 + p.rng.Int64N(400_000)
-		n += p.span(thread, p.now, dur, 0)
-		p.now += dur + p.rng.Int64N(20_000)
-	}
-}
-
-// span writes a slice and everything within it, and returns the number of events.
-func (p *fuchsiaProvider) span(thread uint64, at, dur int64, depth int) int {
-	s := p.spans[p.rng.IntN(len(p.spans))]
-	end := at + dur
-	n := 1
-	paired := p.rng.IntN(2) == 0
-	if paired {
-		p.event(fxtBegin, thread, at, s)
-	} else {
-		p.event(fxtComplete, thread, at, s, uint64(end))
-	}
-	n += p.aside(thread, at+dur/32)
-	for at += dur / 16; depth < maxDepth && end-at > 3000 && p.rng.IntN(100) < 60; {
-		child := 1000 + p.rng.Int64N((end-at)/2)
-		n += p.span(thread, at, child, depth+1)
-		at += child + 1
-	}
-	if paired {
-		p.event(fxtEnd, thread, end, fuchsiaSpan{category: s.category, name: s.name})
-		n++
-	}
-	return n
-}
-
-// aside writes up to two of the other events that can occur within a slice.
-func (p *fuchsiaProvider) aside(thread uint64, at int64) int {
-	switch r := p.rng.IntN(100); {
-	case r < 6:
-		p.event(fxtInstant, thread, at, fuchsiaSpan{"app", "task_start", []fuchsiaArg{{"posted", 9, 2, nil}}})
-		return 1
-	case r < 10:
-		p.event(fxtCounter, thread, at, fuchsiaSpan{"memory", "heap", []fuchsiaArg{{"used", 4, 5000, nil}, {"load", 5, 400, nil}}}, 0)
-		return 1
-	case r < 15:
-		p.async++
-		span := fuchsiaSpan{"fidl", "fuchsia.ui.composition/Flatland.Present", nil}
-		p.event(fxtAsyncBegin, thread, at, span, p.id<<32|p.async)
-		p.event(fxtAsyncEnd, thread, at+500+p.rng.Int64N(1_000_000), span, p.id<<32|p.async)
-		return 2
-	case r < 23:
-		p.flowEvent(thread, at)
-		return 1
-	}
-	return 0
-}
-
-// fuchsiaFlow is a flow that began, and when.
-type fuchsiaFlow struct {
-	id uint64
-	at int64
-}
-
-// flowEvent ends an open flow or begins a new one.
-func (p *fuchsiaProvider) flowEvent(thread uint64, at int64) {
-	span := fuchsiaSpan{"async", "dispatch", nil}
-	if n := len(p.flows); n > 0 && p.rng.IntN(2) == 0 {
-		if i := p.rng.IntN(n); p.flows[i].at < at {
-			p.event(fxtFlowEnd, thread, at, span, p.flows[i].id)
-			p.flows = slices.Delete(p.flows, i, i+1)
-			return
-		}
-	}
-	p.flow++
-	p.flows = append(p.flows, fuchsiaFlow{p.flow, at})
-	p.event(fxtFlowBegin, thread, at, span, p.flow)
-}
-
-func (p *fuchsiaProvider) event(kind, thread uint64, at int64, s fuchsiaSpan, value ...uint64) {
-	words := append(make([]uint64, 0, 16), uint64(at))
-	for _, a := range s.args {
-		header := a.kind | 1<<4 | p.text(a.name)<<16
-		v := uint64(at / frameNS)
-		if a.values != fxtFrame {
-			v = p.rng.Uint64N(a.values)
-		}
-		switch a.kind {
-		case 1, 2:
-			words = append(words, header|v<<32)
-		case 9:
-			words = append(words, header|v<<32)
-		case 6:
-			words = append(words, header|p.text(a.texts[v])<<32)
-		case 5:
-			words = append(words, header+1<<4, math.Float64bits(float64(v)/16))
-		default:
-			words = append(words, header+1<<4, v)
-		}
-	}
-	words = append(words, value...)
-	p.record(fxtEvent|kind<<16|uint64(len(s.args))<<20|thread<<24|p.text(s.category)<<32|p.text(s.name)<<48, words...)
-}
-
-// switchThreads wakes a thread and runs it on a CPU.
-func (p *fuchsiaProvider) switchThreads() {
-	p.now += 1000 + p.rng.Int64N(50_000)
-	cpu := p.rng.IntN(len(p.cpus))
-	next := p.all[p.rng.IntN(len(p.all))]
-	for _, running := range p.cpus {
-		if running == next {
-			return
-		}
-	}
-	weight := p.text("weight")
-	p.record(fxtScheduling|1<<16|uint64(cpu)<<20|2<<60, uint64(p.now), next, 1|1<<4|weight<<16|3122<<32)
-	p.now += 200 + p.rng.Int64N(5000)
-	incoming, outgoing := p.text("incoming_weight"), p.text("outgoing_weight")
-	const idle = 1 << 31
-	from := uint64(3122)
-	if p.cpus[cpu] == 0 {
-		from = idle
-	}
-	p.record(fxtScheduling|2<<16|uint64(cpu)<<20|3<<36|1<<60, uint64(p.now), p.cpus[cpu], next,
-		1|1<<4|outgoing<<16|from<<32, 1|1<<4|incoming<<16|3122<<32)
-	p.cpus[cpu] = next
+	return values, count
 }

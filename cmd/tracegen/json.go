@@ -1,308 +1,174 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
-// writeJSON writes a Chrome JSON trace in object form, with the events of a browser and
-// of a PyTorch job.
-//
-// Each thread's events are in order, but threads take turns to flush their buffers, so
-// the trace as a whole is not in order.
-func writeJSON(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
-	if err := writeEvents(w, size, rng, ",\n"); err != nil {
-		return err
+// jsonFormat is a Chrome JSON trace of a browser and of a PyTorch job, or the same events on a line each. 60 threads of 10 processes take
+// turns to flush the events of a task, so a thread's events are in order, but those of the trace are not.
+func jsonFormat(separator string) format {
+	browser := chrome.tasks(separator, browserKinds...)
+	torch, gpu := pytorch.tasks(separator, slices.Concat(torchKinds, torchOthers)...), pytorch.tasks(separator, slices.Concat(gpuKinds, torchOthers)...)
+	f := format{each: func(b []byte, i, n int) []byte {
+		switch thread := i % 60; {
+		case thread < 48:
+			return browser(b, i, n)
+		case thread < 57:
+			return torch(b, i, n)
+		}
+		return gpu(b, i, n)
+	}}
+	process := template.Text(`{"args":{"name":"Renderer $i"},"cat":"__metadata","name":"process_name","ph":"M","pid":$(1000+i*40),"tid":0,"ts":0}` + separator)
+	thread := template.Text(`{"args":{"name":"ThreadPoolForegroundWorker $i"},"cat":"__metadata","name":"thread_name","ph":"M",` + jsonThread + `,"ts":0}` + separator)
+	f.head = string(template.Join(template.Times(10, process), template.Times(60, thread))(nil, 0, 0))
+	f.tail = `{"args":{"name":"Renderer 0"},"cat":"__metadata","name":"process_name","ph":"M","pid":1000,"tid":0,"ts":0}` + "\n"
+	if separator[0] == ',' {
+		f.head = `{"displayTimeUnit":"ms","traceEvents":[` + "\n" + f.head
+		f.tail += `],"otherData":{"clock-domain":"LINUX_CLOCK_MONOTONIC","cpu-num-cores":8,"os-name":"Linux","highres-ticks":true}}` + "\n"
 	}
-	_, err := w.WriteString("\n]," + `"otherData":{"clock-domain":"LINUX_CLOCK_MONOTONIC","cpu-num-cores":8,` +
-		`"os-name":"Linux","highres-ticks":true,"physical-memory":32768,"trace-config":"record-until-full"}}` + "\n")
-	return err
+	return f
 }
 
-// writeNDJSON writes the same events as [writeJSON] does for the same size and random
-// numbers, one per line.
-func writeNDJSON(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	if err := writeEvents(w, size, rng, "\n"); err != nil {
-		return err
+const jsonThread = `"pid":$(1000+i%60/6*40),"tid":$(1000+i%60/6*40+i%6)`
+
+// jsonStyle is how a program writes its events: members in their order, for some phases or all.
+type jsonStyle []struct{ phases, member string }
+
+var (
+	chrome = jsonStyle{
+		{"", `{"args":{ARGS}`}, {"f", `,"bp":"e"`}, {"", `,"cat":"CAT"`}, {"X", `,"dur":DUR`}, {"sf", `,"id":$i`}, {"bne", `,"id2":{"local":"0x$(i:x)"}`},
+		{"", `,"name":"NAME","ph":"PH"`}, {"I", `,"s":"t"`}, {"X", `,"tdur":DUR`}, {"", "," + jsonThread + `,"ts":$(122411211067+AT)`},
+		{"XBEIC", `,"tts":$(1000+AT)`}, {"", "}"},
 	}
-	return w.WriteByte('\n')
-}
-
-func writeEvents(w *bufio.Writer, size int64, rng *rand.Rand, separator string) error {
-	g := newEventWriter(w, rng, separator)
-	g.metadata()
-	for g.size < size && g.err == nil {
-		g.burst()
+	pytorch = jsonStyle{
+		{"", `{"ph":"PH"`}, {"sf", `,"id":$i`}, {"bne", `,"id":"0x$(i:x)"`}, {"I", `,"s":"t"`},
+		{"", `,"cat":"CAT","name":"NAME",` + jsonThread + `,"ts":$(122411211067+AT).$(i%1000:03d)`}, {"X", `,"dur":DUR`}, {"f", `,"bp":"e"`}, {"", `,"args":{ARGS}}`},
 	}
-	return g.err
+)
+
+// jsonKind is a kind of event. Its category and name need no escaping.
+type jsonKind struct {
+	phases          string
+	weight          int
+	cat, name, args string
 }
 
-// eventWriter generates events. Times are in nanoseconds.
-type eventWriter struct {
-	w         *bufio.Writer
-	rng       *rand.Rand
-	separator string
-	err       error
-	size      int64 // of the events, each with a separator of two bytes
-	events    int
-
-	processes []*process
-	threads   []*thread
-	id        uint64 // the last one used, shared by all kinds of ids
+// tasks are tasks of a program, with events of some kinds.
+func (s jsonStyle) tasks(separator string, kinds ...jsonKind) template.Shape {
+	return tasks(func(ph string, begin, end int) template.Shape {
+		return template.Join(s.event(ph, begin, end, kinds), template.Text(separator))
+	})
 }
 
-type process struct {
-	app        *app
-	name       string
-	pid        int
-	openAsyncs links // Chrome's async ids are local to the process
+// event is an event of one of the kinds.
+func (s jsonStyle) event(ph string, begin, end int, kinds []jsonKind) template.Shape {
+	format := ""
+	for _, m := range s {
+		if m.phases == "" || strings.Contains(m.phases, ph) {
+			format += m.member
+		}
+	}
+	// A task takes up to 64<<6 µs.
+	at, dur := fmt.Sprintf("i/60*8000+(%d<<(i*7919%%7))", begin), fmt.Sprintf("$(%d<<(i*7919%%7))", end-begin)
+	var shapes []template.Shape
+	for _, k := range kinds {
+		if strings.Contains(k.phases, ph) {
+			values := strings.NewReplacer("ARGS", k.args, "CAT", k.cat, "NAME", k.name, "PH", ph, "AT", at, "DUR", dur)
+			shapes = append(shapes, slices.Repeat([]template.Shape{template.Text(values.Replace(format))}, k.weight)...)
+		}
+	}
+	return template.Pick(at, shapes)
 }
 
-type thread struct {
-	*process
-	name string
-	tid  int
-	now  int64
-}
-
-// links are open async operations or flows, each with the time of its last event.
-type links []link
-
-type link struct {
-	kind *kind
-	id   uint64
-	at   int64
-}
-
+// Args that repeat throughout the trace.
 const (
-	startTime = 122_411_211_067_000
-	maxDepth  = 10
-	maxLinks  = 64
+	postedFrom   = `"src_file":"content/browser/file_$(i%90).cc","src_func":"Function$(i%300)"`
+	mojoMessage  = `"chrome_mojo_event_info":{"ipc_hash":$(i%150*26544357),"mojo_interface_tag":"blink.mojom.Interface$(i%150)"}`
+	functionCall = `"data":{"columnNumber":$(i%800),"frame":"` + frameToken + `","functionName":"f$(i%800)","lineNumber":$(i%400),"scriptId":"$(i%40)","url":"https://example.com/static/chunk-$(i%40).js"}`
+	frame        = `"data":{"frame":"` + frameToken + `"}`
+	domNode      = `"data":{"clip":[$(i%7),0,$(i%1000),0,$(i%1000),800,0,800],"frame":"` + frameToken + `","nodeId":$(i%1000)}`
+	layer        = `"layerId":$(i%200),"layerTreeId":$(i%6)`
+	inputs       = `"Input Dims":[[$(1<<(i%8)),$(64+i%24*64)],[$(64+i%24*64)]],"Input type":["float","float"],"Concrete Inputs":["","","$(i%3)"]`
+	frameToken   = `8C5A7D3E9B1F2046A0D4$(i%24:012X)`
 )
 
-func newEventWriter(w *bufio.Writer, rng *rand.Rand, separator string) *eventWriter {
-	g := &eventWriter{w: w, rng: rng, separator: separator}
-	pid := 14776
-	for _, spec := range processSpecs() {
-		for range spec.count {
-			p := &process{app: spec.app, name: spec.name, pid: pid}
-			g.processes = append(g.processes, p)
-			for i, name := range spec.threads {
-				now := p.app.round(startTime + rng.Int64N(1e6))
-				g.threads = append(g.threads, &thread{process: p, name: name, tid: pid + i, now: now})
-			}
-			pid += len(spec.threads) + rng.IntN(40)
-		}
-	}
-	return g
-}
+// Args that are rarely the same twice.
+const (
+	resource    = `"data":{"encodedDataLength":$(r%131072),"requestId":"14776.$i"}`
+	gpuTask     = `"data":{"renderer_pid":14776,"used_bytes":$r}`
+	heap        = `"documents":$(r%20),"jsEventListeners":$(r%500),"jsHeapSizeUsed":$r`
+	number      = `"value":$r`
+	operator    = `"External id":$i,"Record function id":0,"Sequence number":$(r%5000),"Fwd thread id":1`
+	correlation = `"External id":$r,"cbid":211,"correlation":$i`
+	launch      = `"device":0,"context":1,"stream":7,"grid":[256,1,1],"block":[128,1,1],"correlation":$r,"blocks per SM":$(r%100).25`
+	transfer    = `"device":0,"stream":7,"correlation":$r,"bytes":$r,"memory bandwidth (GB/s)":12.625`
+	memory      = `"Device Type":1,"Device Id":0,"Addr":$(139929266946048+r*512),"Bytes":$(r%65536*512)`
+)
 
-// metadata writes the names and sort indexes of processes and threads.
-func (g *eventWriter) metadata() {
-	write := func(name string, pid, tid int, key string, value any) {
-		g.end(fmt.Appendf(g.begin(), `{"args":{"%s":%#v},"cat":"__metadata","name":"%s","ph":"M","pid":%d,"tid":%d,"ts":0}`,
-			key, value, name, pid, tid))
+// Kinds of events of programs.
+var (
+	browserKinds = []jsonKind{
+		{"X", 30, "disabled-by-default-devtools.timeline", "RunTask", ""},
+		{"X", 26, "toplevel", "ThreadControllerImpl::RunTask", postedFrom},
+		{"X", 12, "toplevel", "SimpleWatcher::OnHandleReady", ""},
+		{"X", 13, "toplevel,mojom", "Receive mojo message", mojoMessage},
+		{"X", 8, "toplevel", "ThreadPool_RunTask", postedFrom},
+		{"X", 12, "toplevel", "BlinkScheduler_PerformMicrotaskCheckpoint", ""},
+		{"X", 13, "devtools.timeline", "FunctionCall", functionCall},
+		{"X", 11, "devtools.timeline", "FireAnimationFrame", frame},
+		{"X", 9, "devtools.timeline", "HitTest", domNode},
+		{"X", 5, "devtools.timeline,rail", "Paint", domNode},
+		{"X", 16, "devtools.timeline", "Layerize", frame},
+		{"X", 12, "devtools.timeline", "XHRReadyStateChange", resource},
+		{"X", 8, "disabled-by-default-devtools.timeline", "GPUTask", gpuTask},
+		{"X", 16, "disabled-by-default-v8.compile", "V8.CompileCode", ""},
+		{"X", 3, "v8,devtools.timeline,disabled-by-default-v8.compile", "v8.compile", functionCall},
+		{"X", 5, "v8", "V8.Execute", ""},
+		{"X", 7, "devtools.timeline,disabled-by-default-v8.gc", "V8.GC_SCAVENGER_SCAVENGE_PARALLEL", ""},
+		{"X", 15, "loading", "URLLoader::Context::Start", ""},
+		{"X", 4, "blink,blink_style", "Document::updateStyle", domNode},
+		{"X", 7, "blink", "LocalFrameView::performLayout", frame},
+		{"X", 9, "cc", "LayerTreeHostImpl::NotifyTileStateChanged", ""},
+		{"X", 9, "cc,benchmark", "AnimationHost::TickAnimations", ""},
+		{"I", 12, "disabled-by-default-devtools.timeline", "UpdateLayer", layer},
+		{"I", 8, "disabled-by-default-devtools.timeline.invalidationTracking", "LayoutInvalidationTracking", domNode},
+		{"I", 4, "disabled-by-default-v8.compile", "V8.CompileIgnitionFinalization", ""},
+		{"I", 8, "devtools.timeline", "ResourceReceivedData", resource},
+		{"C", 3, "disabled-by-default-devtools.timeline", "UpdateCounters", heap},
+		{"C", 2, "gpu", "GPUMemoryUsage", number},
+		{"bne", 3, "cc,benchmark,disabled-by-default-devtools.timeline.frame", "EndCommitToActivation", ""},
+		{"sf", 6, "loading", "URLLoader::Context::OnReceivedResponse", ""},
+		{"BE", 1, "devtools.timeline", "UpdateLayoutTree", `"elementCount":$(r%300)`},
 	}
-	for i, p := range g.processes {
-		write("process_name", p.pid, 0, "name", p.name)
-		write("process_sort_index", p.pid, 0, "sort_index", i)
-		write("process_uptime_seconds", p.pid, 0, "uptime", strconv.Itoa(100-i))
+	torchKinds = []jsonKind{
+		{"X", 26, "cpu_op", "aten::as_strided", ""},
+		{"X", 24, "cpu_op", "aten::transpose", inputs},
+		{"X", 22, "cpu_op", "aten::mul", inputs},
+		{"X", 10, "cpu_op", "aten::addmm", inputs},
+		{"X", 14, "cpu_op", "aten::native_layer_norm", inputs},
+		{"X", 8, "cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", operator},
+		{"X", 19, "cuda_runtime", "cudaLaunchKernel", correlation},
+		{"X", 18, "python_function", "torch/nn/modules/module.py(1501): _call_impl", ""},
+		{"X", 5, "python_function", "<built-in method linear of type object at 0x7f11f1e3c4e0>", ""},
+		{"X", 10, "user_annotation", "ProfilerStep#10", ""},
 	}
-	for i, t := range g.threads {
-		write("thread_name", t.pid, t.tid, "name", t.name)
-		write("thread_sort_index", t.pid, t.tid, "sort_index", i)
+	gpuKinds = []jsonKind{
+		{"X", 3, "kernel", "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::BinaryFunctor<float, float, float, at::native::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int, at::native::{lambda(int)#1})", launch},
+		{"X", 3, "kernel", "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, at::detail::Array<char*, 1> >(int, at::native::FillFunctor<float>, at::detail::Array<char*, 1>)", ""},
+		{"X", 7, "kernel", "ampere_fp16_s16816gemm_fp16_64x64_sliced1x2_ldg8_f2f_stages_64x6_nn", launch},
+		{"X", 4, "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", transfer},
 	}
-}
-
-// burst writes the next events of the thread that is furthest behind.
-func (g *eventWriter) burst() {
-	t := g.threads[0]
-	for _, u := range g.threads {
-		if u.now < t.now {
-			t = u
-		}
+	// Other events of PyTorch, on the CPU and on GPUs.
+	torchOthers = []jsonKind{
+		{"I", 3, "cpu_instant_event", "[memory]", memory},
+		{"I", 2, "Trace", "Iteration Start: PyTorch Profiler", ""},
+		{"C", 1, "gpu", "GPU memory", number},
+		{"bne", 2, "data", "DataLoader batch", ""},
+		{"sf", 3, "ac2g", "ac2g", ""},
+		{"BE", 1, "user_annotation", "backward", `"loss":0.$(1000000+r%9000000)`},
 	}
-	for until := g.events + 1 + g.rng.IntN(64); g.events < until; {
-		dur := t.app.round(2000<<g.rng.IntN(11) + g.rng.Int64N(2000))
-		g.span(t, t.now, dur, 0)
-		t.now += dur + t.app.round(1000+g.rng.Int64N(12*dur))
-	}
-}
-
-// span writes a slice that starts at the given time, and everything within it.
-func (g *eventWriter) span(t *thread, start, dur int64, depth int) {
-	end := start + dur
-	paired := dur >= 4000 && g.rng.IntN(100) < 5
-	k := t.app.spans.pick(g.rng)
-	at := start
-	if paired {
-		k = t.app.ends.pick(g.rng)
-		g.write(t, event{ph: 'B', kind: &kind{cat: k.cat, name: k.name}, at: start})
-		at += 1000 // at equal times, readers put a complete event before a begin
-	} else {
-		g.write(t, event{ph: 'X', kind: k, at: start, dur: dur})
-	}
-	g.aside(t, at+t.app.round(dur/32))
-	at += t.app.round(dur / 16)
-	for depth < maxDepth && end-at >= 4000 && g.rng.IntN(100) < 65 {
-		childDur := t.app.round((end-at)/8 + g.rng.Int64N((end-at)/2))
-		g.span(t, at, childDur, depth+1)
-		at += childDur + t.app.round((end-at-childDur)/16)
-	}
-	if paired {
-		g.write(t, event{ph: 'E', kind: k, at: end})
-	}
-}
-
-// aside writes one of the other events that can occur within a slice, or none.
-func (g *eventWriter) aside(t *thread, at int64) {
-	a := t.app
-	switch r := g.rng.IntN(100); {
-	case r < 8:
-		g.write(t, event{ph: a.instantPhase, kind: a.instants.pick(g.rng), at: at})
-	case r < 11:
-		g.write(t, event{ph: 'C', kind: a.counters.pick(g.rng), at: at})
-	case r < 19:
-		g.step(t, at, &t.openAsyncs, a.asyncs, 'b', 'n', 'e')
-	case r < 27:
-		g.step(t, at, a.openFlows, a.flows, 's', 't', 'f')
-	}
-}
-
-// step opens a link or continues the oldest one.
-func (g *eventWriter) step(t *thread, at int64, open *links, kinds kinds, first, middle, last byte) {
-	if len(*open) == 0 || (*open)[0].at > at || len(*open) < maxLinks && g.rng.IntN(100) < 46 {
-		if len(*open) == maxLinks {
-			return
-		}
-		g.id++
-		l := link{kind: kinds.pick(g.rng), id: g.id, at: at}
-		*open = append(*open, l)
-		g.write(t, event{ph: first, kind: l.kind, at: at, id: l.id})
-		return
-	}
-	l := (*open)[0]
-	*open = append((*open)[:0], (*open)[1:]...)
-	e := event{ph: last, kind: l.kind, at: at, id: l.id}
-	if g.rng.IntN(100) < 12 {
-		e.ph, l.at = middle, at
-		*open = append(*open, l)
-	}
-	g.write(t, e)
-}
-
-type event struct {
-	ph      byte
-	kind    *kind
-	at, dur int64
-	id      uint64 // of async events and flows
-}
-
-func (g *eventWriter) write(t *thread, e event) {
-	g.end(t.app.render(g, g.begin(), t, e))
-}
-
-// begin returns a buffer. The caller appends an event to it and passes it to end.
-func (g *eventWriter) begin() []byte {
-	if g.events > 0 {
-		g.w.WriteString(g.separator)
-	}
-	return g.w.AvailableBuffer()
-}
-
-func (g *eventWriter) end(b []byte) {
-	g.events++
-	g.size += int64(len(b)) + 2
-	if _, err := g.w.Write(b); err != nil {
-		g.err = err
-	}
-}
-
-// renderChrome appends an event as Chrome writes it, with members in alphabetical order.
-func renderChrome(g *eventWriter, b []byte, t *thread, e event) []byte {
-	b = append(b, `{"args":`...)
-	if e.kind.args != nil {
-		b = e.kind.args(g, b)
-	} else {
-		b = append(b, "{}"...)
-	}
-	if e.ph == 'f' {
-		b = append(b, `,"bp":"e"`...)
-	}
-	b = append(b, `,"cat":"`...)
-	b = append(b, e.kind.cat...)
-	b = append(b, '"')
-	if e.ph == 'X' {
-		b = appendMicros(append(b, `,"dur":`...), e.dur)
-	}
-	switch e.ph {
-	case 's', 't', 'f':
-		b = strconv.AppendUint(append(b, `,"id":`...), e.id, 10)
-	case 'b', 'n', 'e':
-		b = strconv.AppendUint(append(b, `,"id2":{"local":"0x`...), e.id, 16)
-		b = append(b, `"}`...)
-	}
-	b = append(b, `,"name":"`...)
-	b = append(b, e.kind.name...)
-	b = append(b, `","ph":"`...)
-	b = append(b, e.ph, '"')
-	b = strconv.AppendInt(append(b, `,"pid":`...), int64(t.pid), 10)
-	switch e.ph {
-	case 'I':
-		b = append(b, `,"s":"t"`...)
-	case 'X':
-		b = appendMicros(append(b, `,"tdur":`...), t.app.round(e.dur*7/8))
-	}
-	b = strconv.AppendInt(append(b, `,"tid":`...), int64(t.tid), 10)
-	b = appendMicros(append(b, `,"ts":`...), e.at)
-	switch e.ph {
-	case 'X', 'B', 'E', 'I', 'C':
-		b = appendMicros(append(b, `,"tts":`...), t.app.round((e.at-startTime)/2))
-	}
-	return append(b, '}')
-}
-
-// renderKineto appends an event as PyTorch's profiler writes it.
-func renderKineto(g *eventWriter, b []byte, t *thread, e event) []byte {
-	b = append(b, `{"ph":"`...)
-	b = append(b, e.ph, '"')
-	switch e.ph {
-	case 's', 't', 'f':
-		b = strconv.AppendUint(append(b, `,"id":`...), e.id, 10)
-	case 'b', 'n', 'e':
-		b = strconv.AppendUint(append(b, `,"id":"0x`...), e.id, 16)
-		b = append(b, '"')
-	case 'i':
-		b = append(b, `,"s":"t"`...)
-	}
-	b = append(b, `,"cat":"`...)
-	b = append(b, e.kind.cat...)
-	b = append(b, `","name":"`...)
-	b = append(b, e.kind.name...)
-	b = strconv.AppendInt(append(b, `","pid":`...), int64(t.pid), 10)
-	b = strconv.AppendInt(append(b, `,"tid":`...), int64(t.tid), 10)
-	b = appendMicros(append(b, `,"ts":`...), e.at)
-	if e.ph == 'X' {
-		b = appendMicros(append(b, `,"dur":`...), e.dur)
-	}
-	if e.ph == 'f' {
-		b = append(b, `,"bp":"e"`...)
-	}
-	if e.kind.args != nil {
-		b = e.kind.args(g, append(b, `,"args":`...))
-	}
-	return append(b, '}')
-}
-
-// appendMicros appends nanoseconds as microseconds, with three decimals unless
-// they are whole.
-func appendMicros(b []byte, ns int64) []byte {
-	b = strconv.AppendInt(b, ns/1000, 10)
-	if f := ns % 1000; f != 0 {
-		b = append(b, '.', byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
-	}
-	return b
-}
+)

@@ -9,13 +9,13 @@ import (
 
 func TestParseSize(t *testing.T) {
 	for in, want := range map[string]int64{
-		"1": 1, "100B": 100, "64kB": 64_000, "1.5MB": 1_500_000, "2G": 2_000_000_000, "1GB": 1_000_000_000,
+		"1": 1, "100B": 100, "64kB": 64_000, "500MB": 500_000_000, "1GB": 1_000_000_000,
 	} {
 		if got, err := parseSize(in); err != nil || got != want {
 			t.Errorf("parseSize(%q) = %d, %v, want %d", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "B", "MB", "0", "-1GB", "1TB", "1 GB", "NaN", "Inf", "1e99"} {
+	for _, in := range []string{"", "B", "MB", "0", "-1GB", "1TB", "1 GB", "1.5MB", "1BB", "99999999999GB"} {
 		if got, err := parseSize(in); err == nil {
 			t.Errorf("parseSize(%q) = %d, want an error", in, got)
 		}
@@ -31,18 +31,18 @@ func TestCommand(t *testing.T) {
 		return cmd.Execute()
 	}
 	for _, name := range []string{"json", "ndjson"} {
-		if err := run("--format="+name, "--size=100kB", "--seed=7"); err != nil {
+		if err := run("--format="+name, "--size=100kB"); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, generate(t, name, 1e5, 7)) {
+		if !bytes.Equal(got, generate(t, name, 1e5)) {
 			t.Errorf("%s: it wrote something else", name)
 		}
 	}
-	for _, args := range [][]string{{"--format=xml"}, {"--size=big"}, {"extra"}} {
+	for _, args := range [][]string{{"--format=xml"}, {"--size=big"}, {"--size=1MB", "extra"}} {
 		if run(args...) == nil {
 			t.Errorf("%v: no error", args)
 		}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"regexp"
@@ -24,17 +22,19 @@ type shifted struct {
 
 // repeat writes the events of a trace in Chrome's JSON again and again, each time later by the length of the trace.
 func repeat(w *bufio.Writer, path string, size int64) error {
-	trace, err := readTrace(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	var events []json.RawMessage
-	if err := json.Unmarshal(trace["traceEvents"], &events); err != nil {
-		return fmt.Errorf("%s: traceEvents: %w", path, err)
+	var trace struct {
+		TraceEvents []json.RawMessage `json:"traceEvents"`
+	}
+	if err := json.Unmarshal(data, &trace); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	first, last := int64(math.MaxInt64), int64(0)
 	var all []shifted
-	for _, text := range events {
+	for _, text := range trace.TraceEvents {
 		at := timeOf.FindSubmatchIndex(text)
 		if at == nil {
 			continue
@@ -52,37 +52,21 @@ func repeat(w *bufio.Writer, path string, size int64) error {
 	if first > last {
 		return fmt.Errorf("%s has no events with a duration", path)
 	}
-	o := &output{w: w, left: size}
-	fmt.Fprint(o, `{"schemaVersion": 1, "traceEvents": [`)
+	w.WriteString(`{"schemaVersion": 1, "traceEvents": [`)
 	separator := "\n"
-	for round := int64(0); o.wantsMore(); round++ {
+	for round := int64(0); size > 0; round++ {
 		for _, e := range all {
 			ts := e.ts + round*(last-first+1_000_000)
-			fmt.Fprintf(o, "%s%s%d.%03d%s", separator, e.before, ts/1000, ts%1000, e.after)
-			if separator = ",\n"; !o.wantsMore() {
+			n, err := fmt.Fprintf(w, "%s%s%d.%03d%s", separator, e.before, ts/1000, ts%1000, e.after)
+			if err != nil {
+				return err
+			}
+			separator = ",\n"
+			if size -= int64(n); size <= 0 {
 				break
 			}
 		}
 	}
-	fmt.Fprint(o, "\n]}\n")
-	return o.err
-}
-
-func readTrace(path string) (map[string]json.RawMessage, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	r := io.Reader(file)
-	if strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(file); err != nil {
-			return nil, err
-		}
-	}
-	var trace map[string]json.RawMessage
-	if err := json.NewDecoder(r).Decode(&trace); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return trace, nil
+	_, err = w.WriteString("\n]}\n")
+	return err
 }

@@ -1,177 +1,94 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 
-	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
+	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
-// trackEvents records an application's track events: Perfetto's SDK writes them, in one
-// sequence per thread, and traced streams them.
-type trackEvents struct {
-	service
-	rng     *rand.Rand
-	threads []*trackThread
-	flows   []uint64 // open ones
-	left    int64    // bytes to record
-}
-
-// trackThread is a thread that writes track events, with delta times and interned names.
-type trackThread struct {
-	sequence uint64
-	pid, tid uint64
-	uuid     uint64
-	now      int64 // ns, of boottime
-	depth    int
-	events   int
-	names    map[uint64]bool // interned ones
-	packets  []pb.Message    // to write
-}
-
+// Packets of Perfetto's service, traced, as it streams a trace into a file: every 2.5 s it flushes the producers and writes their packets,
+// one sequence after another, between the events for the flush and for the completed write. Times are of boottime, in ns.
 const (
-	trackEventThreads = 24
-	threadsOfProcess  = 6
-	statePeriod       = 20_000 // events until interned data is cleared
-	eventPeriod       = 200e3  // ns between two events of a thread, on average
-	sequenceClock     = 64
+	startTime = "122411211067000"
+	ofService = "3:9999 10:1 79:1178"
+
+	serviceConfig = `1:{33:{1:{1:65536} 2:{1:{1:"linux.ftrace" 2:0}} 2:{1:{1:"track_event" 2:0}} 8:1 9:2500 13:2500} ` + ofService + `} ` +
+		`1:{45:{1:{1:"Linux" 2:"#1 SMP PREEMPT" 3:"5.10.157-android13-4" 4:"aarch64"} 3:100 4:"Perfetto v58.2" 6:4096 8:8} ` + ofService + `} `
+	serviceStats = `1:{35:{2:2 3:2 6:1 15:1} ` + ofService + `}`
 )
 
-var trackEventNames = []string{
-	"ThreadControllerImpl::RunTask", "Scheduler::BeginFrame", "Graphics.Pipeline", "Blink.Style.UpdateTime",
-	"LocalFrameView::layout", "V8.CompileCode", "MessageLoop::PostTask", "SimpleURLLoader::Start", "GPUTask", "Decode Image",
+// serviceEvent is an event of the service at a time: 1 and 2 as it starts, 3 for a flush, 4 for a completed write, 5 as it stops.
+func serviceEvent(event, at string) string {
+	return "1:{8:" + at + " 69:{" + event + ":1} " + ofService + "} "
 }
 
+// serviceClocks is a snapshot of clocks.
+func serviceClocks(at string) string {
+	const real, mono = "+1600000000000000000", "-60000000000000"
+	return "1:{8:" + at + " 6:{1:{1:6 2:" + at + "} 1:{1:2 2:" + at + real + "} 1:{1:4 2:" + at + mono + "} 1:{1:1 2:" + at + real + "} 1:{1:3 2:" + at + mono +
+		"} 1:{1:5 2:" + at + mono + "}} " + ofService + "} "
+}
+
+// streamed is a trace of parts, so many of which the service writes each time.
+func streamed(head string, periodic int, part template.Shape) format {
+	at := fmt.Sprintf("%s+i/%d*2500000000", startTime, periodic)
+	first := template.Message(serviceClocks(at) + serviceEvent("3", at))
+	last := template.Message(serviceEvent("4", at))
+	return format{
+		head: string(template.Message(serviceClocks(startTime)+serviceConfig+serviceEvent("2", startTime)+serviceEvent("1", startTime)+head)(nil, 0, 0)),
+		each: func(b []byte, i, n int) []byte {
+			if i%periodic == 0 {
+				b = first(b, i, n)
+			}
+			b = part(b, i, n)
+			if i%periodic == periodic-1 {
+				b = last(b, i, n)
+			}
+			return b
+		},
+		tail: string(template.Message(serviceEvent("5", startTime)+serviceStats)(nil, 0, 0)),
+	}
+}
+
+// Names of track events, and names of args with the fields of their values.
 var (
-	annotationNames = []string{"src_file", "src_func", "frame_id", "sequence", "url", "elapsed_ms"}
-	sourceFiles     = []string{
-		"third_party/blink/renderer/core/frame/local_frame_view.cc", "cc/scheduler/scheduler.cc",
-		"base/task/thread_pool/worker_thread.cc", "content/browser/renderer_host/render_process_host_impl.cc",
+	trackNames = []string{
+		"ThreadControllerImpl::RunTask", "Scheduler::BeginFrame", "Graphics.Pipeline", "Blink.Style.UpdateTime",
+		"LocalFrameView::layout", "V8.CompileCode", "MessageLoop::PostTask", "SimpleURLLoader::Start", "GPUTask", "Decode Image",
+	}
+	trackArgs = [][2]string{
+		{"src_file", `6:"content/browser/renderer_host/render_process_host_$(r%4).cc"`}, {"src_func", `6:"Function$(r%100)"`}, {"frame_id", "4:r%1048576"},
+		{"sequence", "4:r%1048576"}, {"url", `6:"https://example.com/$(r%5000)"`}, {"elapsed_ms", "4:r%1048576"},
 	}
 )
 
-// writeTrackEvents writes a trace of only track events.
-func writeTrackEvents(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	now := int64(1_000_000_000_000)
-	t := &trackEvents{service: service{&output{w: w}}, rng: rng, left: size}
-	for i := range uint64(trackEventThreads) {
-		pid := 1000 + i/threadsOfProcess*100
-		t.threads = append(t.threads, &trackThread{sequence: serviceSequence + 1 + i, pid: pid, tid: pid + i%threadsOfProcess,
-			uuid: 0x9e3779b97f4a7c15 * (i + 1), now: now + rng.Int64N(eventPeriod)})
+// trackEvents is a trace of only track events. Perfetto's SDK writes them in one sequence per thread, with delta times and interned
+// names, which start anew each time that traced writes them.
+func trackEvents() format {
+	interned := ""
+	for i := range 400 {
+		interned += fmt.Sprintf(`2:{1:%d 2:"%s%[1]d"} `, i+1, trackNames[i%len(trackNames)])
 	}
-	t.begin(now, "track_event")
-	for t.left > 0 && t.out.err == nil {
-		now = t.record(now + writePeriod)
-		t.flushed(now)
-		for _, thread := range t.threads {
-			t.sequence(producer{systemUID + thread.pid, thread.pid}, thread.sequence, thread.packets)
-			thread.packets = thread.packets[:0]
-		}
-		t.event(now, buffersRead)
+	for i := range 5 {
+		interned += fmt.Sprintf(`1:{1:%d 2:"category%[1]d"} `, i+1)
 	}
-	t.end(now)
-	return t.out.err
-}
-
-// record runs the threads up to a time, or until the trace is large enough, and returns
-// the time reached.
-func (t *trackEvents) record(end int64) int64 {
-	for t.left > 0 {
-		thread := slices.MinFunc(t.threads, func(a, b *trackThread) int { return cmp.Compare(a.now, b.now) })
-		if thread.now >= end {
-			return end
-		}
-		first := len(thread.packets)
-		if thread.events%statePeriod == 0 {
-			thread.begin()
-		}
-		thread.event(t.rng, &t.flows)
-		for _, m := range thread.packets[first:] {
-			t.left -= int64(len(m)) + packetHead
-		}
+	args := ""
+	for i, arg := range trackArgs {
+		interned += fmt.Sprintf(`3:{1:%d 2:"%s"} `, i+1, arg[0])
+		args += fmt.Sprintf("(r%%4<1)[4:{1:%d %s}] ", i+1, arg[1])
 	}
-	return end
-}
-
-// packetHead is the approximate number of bytes that the service adds to a packet.
-const packetHead = 11
-
-// begin starts the sequence anew.
-func (t *trackThread) begin() {
-	t.names = map[uint64]bool{}
-	clocks := pb.Message{}.
-		Bytes(1, pb.Message{}.Number(1, boottime).Number(2, uint64(t.now))).
-		Bytes(1, pb.Message{}.Number(1, sequenceClock).Number(2, uint64(t.now)).Number(3, 1))
-	defaults := pb.Message{}.Number(packetClock, sequenceClock).Bytes(packetTrackEvent, pb.Message{}.Number(11, t.uuid))
-	process := pb.Message{}.Number(1, t.pid*7919).Bytes(3, pb.Message{}.Number(1, t.pid).Bytes(6, fmt.Append(nil, "app-", t.pid)))
-	thread := pb.Message{}.Number(1, t.uuid).Number(5, t.pid*7919).
-		Bytes(4, pb.Message{}.Number(1, t.pid).Number(2, t.tid).Bytes(5, fmt.Append(nil, "worker-", t.tid)))
-	t.packets = append(t.packets,
-		pb.Message{}.Number(packetFlags, clearedState).Bytes(packetDefaults, defaults).Bytes(packetClocks, clocks),
-		pb.Message{}.Number(packetFlags, needsState).Number(packetTime, 0).Bytes(packetTrack, process),
-		pb.Message{}.Number(packetFlags, needsState).Number(packetTime, 0).Bytes(packetTrack, thread))
-}
-
-// event adds a packet with an event: the begin or end of a slice, or an instant.
-func (t *trackThread) event(rng *rand.Rand, flows *[]uint64) {
-	t.events++
-	step := rng.Int64N(2 * eventPeriod)
-	t.now += step
-	packet := pb.Message{}.Number(packetTime, uint64(step)).Number(packetFlags, needsState)
-	if t.depth > 0 && (t.depth > 12 || rng.IntN(2) == 0) {
-		t.depth--
-		t.packets = append(t.packets, packet.Bytes(packetTrackEvent, pb.Message{}.Number(9, 2)))
-		return
+	// In what a thread writes, i is a task, and n counts the times that threads write. Every second task has a flow to the next one.
+	const of = "3:9999 10:2+n%24 79:1000+n%24/6*240} "
+	const at = startTime + "+n/24*2500000000"
+	start := "1:{13:1 59:{58:64 11:{11:n%24+1}} 6:{1:{1:6 2:" + at + "} 1:{1:64 2:" + at + " 3:1}} 12:{" + interned + "} " + of +
+		`1:{13:2 8:0 60:{1:1000+n%24/6 3:{1:1000+n%24/6*240 6:"app-$(n%24/6)"}} ` + of +
+		`1:{13:2 8:0 60:{1:n%24+1 5:1000+n%24/6 4:{1:1000+n%24/6*240 2:1000+n%24/6*240+n%6 5:"worker-$(n%24)"}} ` + of
+	event := func(kind int, fields string) string {
+		return fmt.Sprintf("1:{8:r%%400000 13:2 11:{9:%d %s} ", kind, fields) + of
 	}
-	kind := uint64(1)
-	if rng.IntN(10) == 0 {
-		kind = 3
-	} else {
-		t.depth++
-	}
-	var interned pb.Message
-	intern := func(field int, iid uint64, text string) {
-		if key := uint64(field)<<32 | iid; !t.names[key] {
-			t.names[key] = true
-			interned = interned.Bytes(field, pb.Message{}.Number(1, iid).Bytes(2, []byte(text)))
-		}
-	}
-	name := uint64(rng.IntN(400))
-	intern(2, name+1, fmt.Sprint(trackEventNames[name%uint64(len(trackEventNames))], name))
-	intern(1, name%5+1, "category"+fmt.Sprint(name%5))
-	event := pb.Message{}.Number(9, kind).Number(10, name+1).Number(3, name%5+1)
-	for range rng.IntN(4) {
-		i := uint64(rng.IntN(len(annotationNames)))
-		intern(3, i+1, annotationNames[i])
-		a := pb.Message{}.Number(1, i+1)
-		switch i {
-		case 0:
-			a = a.Bytes(6, []byte(sourceFiles[rng.IntN(len(sourceFiles))]))
-		case 1:
-			a = a.Bytes(6, fmt.Append(nil, "Function", rng.IntN(100)))
-		case 4:
-			a = a.Bytes(6, fmt.Append(nil, "https://example.com/", rng.IntN(5000)))
-		default:
-			a = a.Number(4, rng.Uint64N(1<<20))
-		}
-		event = event.Bytes(4, a)
-	}
-	switch rng.IntN(12) {
-	case 0:
-		*flows = append(*flows, rng.Uint64())
-		event = event.Fixed64(47, (*flows)[len(*flows)-1])
-	case 1:
-		if n := len(*flows); n > 0 {
-			event = event.Fixed64(48, (*flows)[n-1])
-			*flows = (*flows)[:n-1]
-		}
-	}
-	packet = packet.Bytes(packetTrackEvent, event)
-	if interned != nil {
-		packet = packet.Bytes(packetInterned, interned)
-	}
-	t.packets = append(t.packets, packet)
+	named := "10:r%400+1 3:r%5+1 " + args
+	flows := " (i%2<1)[47=n*1000+i] (0<i%2)[48=n*1000+i-1]"
+	begin, end, instant := event(1, named), event(2, ""), event(3, named)
+	task := begin + event(1, named+flows) + begin + instant + end + begin + end + end + begin + begin + end + end + end
+	return streamed("", 24, template.Message("*1["+start+"] *940["+task+"]"))
 }

@@ -1,4 +1,5 @@
-// Package template makes parts of traces from templates, which have expressions of i and n: the part for the i-th of n things.
+// Package template makes parts of traces from templates, which have expressions of i and n: the part for the i-th of n things. r is a
+// random number of 31 bits, in each expression another one.
 package template
 
 import (
@@ -7,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"hash/crc32"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -28,6 +30,22 @@ func Repeat(separator string, element Shape) Shape {
 		}
 		return b
 	}
+}
+
+// Times is an element so many times. In it, i counts them, and n is the i of what is around it.
+func Times(count int, element Shape) Shape {
+	return func(b []byte, i, _ int) []byte {
+		for k := range count {
+			b = element(b, k, i)
+		}
+		return b
+	}
+}
+
+// Pick is one of some shapes, at random, and for another seed another one.
+func Pick(seed string, shapes []Shape) Shape {
+	r := random(seed)
+	return func(b []byte, i, n int) []byte { return shapes[r(i, n)%len(shapes)](b, i, n) }
 }
 
 // Join puts shapes behind each other.
@@ -59,10 +77,10 @@ func Text(template string) Shape {
 	}
 	if condition, texts, ok := strings.Cut(value, "?"); ok {
 		yes, no, _ := strings.Cut(texts, "|")
-		return Join(s, choice(number(condition), Text(yes), Text(no)), Text(rest))
+		return Join(s, choice(number(condition, rest), Text(yes), Text(no)), Text(rest))
 	}
 	value, verb, _ := strings.Cut(value, ":")
-	return Join(s, formatted(number(value), "%"+verb), Text(rest))
+	return Join(s, formatted(number(value, rest), "%"+verb), Text(rest))
 }
 
 // closing returns where the parenthesis ends that was opened before s.
@@ -100,20 +118,37 @@ func formatted(value expression, format string) Shape {
 // An expression is a number that depends on i and n. Comparisons are 1 or 0.
 type expression func(i, n int) int
 
-// number reads an expression in Go's syntax.
-func number(source string) expression {
+// Number is an expression in Go's syntax.
+func Number(source string) func(i, n int) int { return number(source, "") }
+
+// random depends on a seed, too. It is the finalizer of SplitMix64.
+func random(seed string) expression {
+	salt := uint64(crc32.ChecksumIEEE([]byte(seed))) << 32
+	return func(i, n int) int {
+		z := (uint64(i)<<16 ^ uint64(n) ^ salt) * 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		return int(z >> 33)
+	}
+}
+
+// number reads an expression in Go's syntax. Its random numbers depend on the rest of the template.
+func number(source, rest string) expression {
 	tree, err := parser.ParseExpr(source)
 	if err != nil {
 		panic(source + ": " + err.Error())
 	}
-	return value(tree)
+	return value(tree, rest)
 }
 
-func value(tree ast.Expr) expression {
+func value(tree ast.Expr, rest string) expression {
 	switch e := tree.(type) {
 	case *ast.ParenExpr:
-		return value(e.X)
+		return value(e.X, rest)
 	case *ast.Ident:
+		if e.Name == "r" {
+			return random(rest)
+		}
 		return map[string]expression{"i": func(i, _ int) int { return i }, "n": func(_, n int) int { return n }}[e.Name]
 	case *ast.BasicLit:
 		constant, err := strconv.ParseInt(e.Value, 0, 64)
@@ -123,7 +158,7 @@ func value(tree ast.Expr) expression {
 		return func(int, int) int { return int(constant) }
 	}
 	e := tree.(*ast.BinaryExpr)
-	a, b, operate := value(e.X), value(e.Y), operators[e.Op]
+	a, b, operate := value(e.X, rest), value(e.Y, rest), operators[e.Op]
 	return func(i, n int) int { return operate(a(i, n), b(i, n)) }
 }
 
@@ -152,6 +187,7 @@ var operators = map[token.Token]func(a, b int) int{
 //	1:<i [i+1]>     packed numbers
 //	1:#i 1:##i      an id of 8 and of 16 bytes
 //	[8:i]           fields that are repeated for all things
+//	*5[8:i]         fields that are repeated 5 times, as by [Times]
 //	(i<1)[8:i]      fields that are there if a condition is true
 func Message(template string) Shape { return read(template, nil) }
 
@@ -204,6 +240,9 @@ func (r *reader) until(ends string) string {
 	return head
 }
 
+// expression reads an expression that was cut off.
+func (r *reader) expression(source string) expression { return number(source, r.rest) }
+
 // elements reads to the end of a template, of what is in brackets, or of packed numbers, and the bracket there.
 func (r *reader) elements() Shape {
 	var all []Shape
@@ -212,8 +251,12 @@ func (r *reader) elements() Shape {
 		case r.next(" "):
 		case r.next("["):
 			all = append(all, Repeat("", r.elements()))
+		case r.next("*"):
+			count, _ := strconv.Atoi(r.until("["))
+			r.next("[")
+			all = append(all, Times(count, r.elements()))
 		case strings.HasPrefix(r.rest, "("):
-			condition := number(r.until("["))
+			condition := r.expression(r.until("["))
 			r.next("[")
 			all = append(all, choice(condition, r.elements(), Join()))
 		case r.order == nil:
@@ -233,9 +276,9 @@ func (r *reader) text() Shape {
 
 // field reads a field of a message.
 func (r *reader) field() Shape {
-	tag := number(r.until(":="))
+	tag := r.expression(r.until(":="))
 	if r.next("=") {
-		v := number(r.until(" }]"))
+		v := r.expression(r.until(" }]"))
 		return func(b []byte, i, n int) []byte { return pb.Message(b).Fixed64(tag(i, n), uint64(v(i, n))) }
 	}
 	r.next(":")
@@ -252,7 +295,7 @@ func (r *reader) field() Shape {
 	case r.next("#"):
 		contents = r.id()
 	default:
-		v := number(r.until(" }]"))
+		v := r.expression(r.until(" }]"))
 		return func(b []byte, i, n int) []byte { return pb.Message(b).Number(tag(i, n), uint64(v(i, n))) }
 	}
 	return func(b []byte, i, n int) []byte { return pb.Message(b).Bytes(tag(i, n), contents(nil, i, n)) }
@@ -267,7 +310,7 @@ func (r *reader) packed() Shape {
 		case r.next("["):
 			all = append(all, Repeat("", r.packed()))
 		default:
-			v := number(r.until(" >]"))
+			v := r.expression(r.until(" >]"))
 			all = append(all, func(b []byte, i, n int) []byte { return binary.AppendUvarint(b, uint64(v(i, n))) })
 		}
 	}
@@ -275,7 +318,7 @@ func (r *reader) packed() Shape {
 }
 
 func (r *reader) id() Shape {
-	v := number(r.until(" }]"))
+	v := r.expression(r.until(" }]"))
 	return func(b []byte, i, n int) []byte { return binary.BigEndian.AppendUint64(b, uint64(v(i, n))) }
 }
 
@@ -300,7 +343,7 @@ func (r *reader) element() Shape {
 	}
 	write := r.number(r.until(":+{"))
 	if r.next(":") {
-		v := number(r.until(" }]"))
+		v := r.expression(r.until(" }]"))
 		return func(b []byte, i, n int) []byte { return write(b, uint64(v(i, n))) }
 	}
 	more, _ := strconv.Atoi(strings.TrimPrefix(r.until("{"), "+"))

@@ -87,10 +87,11 @@ func fuchsia() format {
 		}
 	}
 	return format{
-		head: string(template.Little(strings.Join(head, ""))(nil, 0, 0)),
+		head: template.Little(strings.Join(head, "")),
 		each: func(b []byte, i, n int) []byte {
 			return kernel(components[i%3](b, i, n), i, n)
 		},
+		tail: template.Join(),
 	}
 }
 

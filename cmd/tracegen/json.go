@@ -13,7 +13,7 @@ import (
 func jsonFormat(separator string) format {
 	browser := chrome.tasks(separator, browserKinds...)
 	torch, gpu := pytorch.tasks(separator, slices.Concat(torchKinds, torchOthers)...), pytorch.tasks(separator, slices.Concat(gpuKinds, torchOthers)...)
-	f := format{each: func(b []byte, i, n int) []byte {
+	each := func(b []byte, i, n int) []byte {
 		switch thread := i % 60; {
 		case thread < 48:
 			return browser(b, i, n)
@@ -21,16 +21,16 @@ func jsonFormat(separator string) format {
 			return torch(b, i, n)
 		}
 		return gpu(b, i, n)
-	}}
-	process := template.Text(`{"args":{"name":"Renderer $i"},"cat":"__metadata","name":"process_name","ph":"M","pid":$(1000+i*40),"tid":0,"ts":0}` + separator)
-	thread := template.Text(`{"args":{"name":"ThreadPoolForegroundWorker $i"},"cat":"__metadata","name":"thread_name","ph":"M",` + jsonThread + `,"ts":0}` + separator)
-	f.head = string(template.Join(template.Times(10, process), template.Times(60, thread))(nil, 0, 0))
-	f.tail = `{"args":{"name":"Renderer 0"},"cat":"__metadata","name":"process_name","ph":"M","pid":1000,"tid":0,"ts":0}` + "\n"
-	if separator[0] == ',' {
-		f.head = `{"displayTimeUnit":"ms","traceEvents":[` + "\n" + f.head
-		f.tail += `],"otherData":{"clock-domain":"LINUX_CLOCK_MONOTONIC","cpu-num-cores":8,"os-name":"Linux","highres-ticks":true}}` + "\n"
 	}
-	return f
+	process := `{"args":{"name":"Renderer $i"},"cat":"__metadata","name":"process_name","ph":"M","pid":$(1000+i*40),"tid":0,"ts":0}`
+	thread := `{"args":{"name":"ThreadPoolForegroundWorker $i"},"cat":"__metadata","name":"thread_name","ph":"M",` + jsonThread + `,"ts":0}`
+	head := template.Join(template.Times(10, template.Text(process+separator)), template.Times(60, template.Text(thread+separator)))
+	tail := template.Times(1, template.Text(process+"\n"))
+	if separator[0] == ',' {
+		head = template.Join(template.Text(`{"displayTimeUnit":"ms","traceEvents":[`+"\n"), head)
+		tail = template.Join(tail, template.Text(`],"otherData":{"clock-domain":"LINUX_CLOCK_MONOTONIC","cpu-num-cores":8,"os-name":"Linux","highres-ticks":true}}`+"\n"))
+	}
+	return format{head, each, tail}
 }
 
 const jsonThread = `"pid":$(1000+i%60/6*40),"tid":$(1000+i%60/6*40+i%6)`

@@ -16,11 +16,8 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tracegen/template"
 )
 
-// A format is a trace of any size: parts for i from 0.
-type format struct {
-	head, tail string
-	each       template.Shape
-}
+// A format is a trace of any size: parts for i from 0, and a tail that follows so many.
+type format struct{ head, each, tail template.Shape }
 
 var formats = map[string]func() format{
 	"json":         func() format { return jsonFormat(",\n") },
@@ -100,16 +97,17 @@ func writeFile(path string, write func(*bufio.Writer) error) error {
 
 // write writes a trace of about a size.
 func (f *format) write(w *bufio.Writer, size int64) error {
-	w.WriteString(f.head)
+	w.Write(f.head(nil, 0, 0))
 	var b []byte
-	for i := 0; size > 0; i++ {
+	i := 0
+	for ; size > 0; i++ {
 		b = f.each(b[:0], i, 0)
 		if _, err := w.Write(b); err != nil {
 			return err
 		}
 		size -= int64(len(b))
 	}
-	_, err := w.WriteString(f.tail)
+	_, err := w.Write(f.tail(nil, i, 0))
 	return err
 }
 

@@ -170,7 +170,8 @@ func ftraceText() format {
 		})
 		shapes = append(shapes, template.Join(lines...))
 	}
-	return format{head: "# tracer: nop\n#\n", each: func(b []byte, i, n int) []byte { return shapes[i%len(runs)](b, i, n) }}
+	each := func(b []byte, i, n int) []byte { return shapes[i%len(runs)](b, i, n) }
+	return format{template.Text("# tracer: nop\n#\n"), each, template.Join()}
 }
 
 // ftraceProto is a trace as Perfetto's daemons record and stream it: traced_probes reads the kernel's buffers every 250 ms, CPU by CPU, and

@@ -31,11 +31,11 @@ func serviceClocks(at string) string {
 
 // streamed is a trace of parts, so many of which the service writes each time.
 func streamed(head string, periodic int, part template.Shape) format {
-	at := fmt.Sprintf("%s+i/%d*2500000000", startTime, periodic)
+	at := fmt.Sprintf("%s+(i+%d)/%[2]d*2500000000", startTime, periodic)
 	first := template.Message(serviceClocks(at) + serviceEvent("3", at))
 	last := template.Message(serviceEvent("4", at))
 	return format{
-		head: string(template.Message(serviceClocks(startTime)+serviceConfig+serviceEvent("2", startTime)+serviceEvent("1", startTime)+head)(nil, 0, 0)),
+		head: template.Message(serviceClocks(startTime) + serviceConfig + serviceEvent("2", startTime) + serviceEvent("1", startTime) + head),
 		each: func(b []byte, i, n int) []byte {
 			if i%periodic == 0 {
 				b = first(b, i, n)
@@ -46,7 +46,7 @@ func streamed(head string, periodic int, part template.Shape) format {
 			}
 			return b
 		},
-		tail: string(template.Message(serviceEvent("5", startTime)+serviceStats)(nil, 0, 0)),
+		tail: template.Message(serviceEvent("5", at) + serviceStats),
 	}
 }
 

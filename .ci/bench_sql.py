@@ -2,7 +2,7 @@
 
 usage: bench_sql.py TPCONVERT TRACEGEN SHARED [SIZE]
 
-Heavy queries run on a generated JSON trace of SIZE (default 1GB, 4.7 million slices), seven times each, by CPU time; 200
+Heavy queries run on a generated JSON trace of SIZE (default 1GB, 4.6 million slices), seven times each, by CPU time; 200
 small ones on a recorded trace, by time. Ours serves the dataset of the trace, and reads most columns when a query first needs them: a first,
 unmeasured run of each query does that. Trace Processor has loaded the trace before.
 """

@@ -72,13 +72,14 @@ func (s jsonStyle) event(ph string, begin, end int, kinds []jsonKind) template.S
 			format += m.member
 		}
 	}
-	// A task takes up to 64<<6 µs.
-	at, dur := fmt.Sprintf("i/60*8000+(%d<<(i*7919%%7))", begin), fmt.Sprintf("$(%d<<(i*7919%%7))", end-begin)
+	const scale = "(i*7919%7*(i/60%3)/2)" // a task takes 64 to 64<<6 µs, most of them less
+	at, dur := fmt.Sprintf("i/60*8000+(%d<<%s)", begin, scale), fmt.Sprintf("$(%d<<%s)", end-begin, scale)
 	var shapes []template.Shape
 	for _, k := range kinds {
 		if strings.Contains(k.phases, ph) {
 			values := strings.NewReplacer("ARGS", k.args, "CAT", k.cat, "NAME", k.name, "PH", ph, "AT", at, "DUR", dur)
-			shapes = append(shapes, slices.Repeat([]template.Shape{template.Text(values.Replace(format))}, k.weight)...)
+			event := strings.Replace(values.Replace(format), `,"args":{}`, "", 1) // PyTorch leaves them out
+			shapes = append(shapes, slices.Repeat([]template.Shape{template.Text(event)}, k.weight)...)
 		}
 	}
 	return template.Pick(at, shapes)

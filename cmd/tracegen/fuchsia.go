@@ -111,7 +111,8 @@ func section(provider int) template.Shape {
 	return template.Little(fuchsiaRecord(2<<16|provider<<20, ""))
 }
 
-// fuchsiaRecord is a template of a record, of which the size is in the header.
+// fuchsiaRecord is a template of a record, of which the size is in the header. Its type is 0 for metadata, 1 for ticks, 2 for a string, 3 for
+// a thread, 4 for an event, 7 for a process or thread with its name, and 8 for scheduling.
 func fuchsiaRecord(header int, body string) string {
 	size := len(template.Little(body)(nil, 0, 0))/8 + 1
 	return fmt.Sprintf("8:%d %s", header|size<<4, body)

@@ -55,21 +55,19 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeFile(args[0], func(w *bufio.Writer) error {
-				if repeated != "" {
-					return repeat(w, repeated, bytes)
-				}
-				if build := formats[name]; build != nil {
-					f := build()
-					return f.write(w, bytes)
-				}
-				for _, f := range many.Formats {
-					if f.Name == name {
-						return f.Write(w, count)
-					}
-				}
+			var write func(w *bufio.Writer) error
+			thing := slices.IndexFunc(many.Formats, func(f many.Format) bool { return f.Name == name })
+			switch build := formats[name]; {
+			case repeated != "":
+				write = func(w *bufio.Writer) error { return repeat(w, repeated, bytes) }
+			case build != nil:
+				write = func(w *bufio.Writer) error { return build().write(w, bytes) }
+			case thing >= 0:
+				write = func(w *bufio.Writer) error { return many.Formats[thing].Write(w, count) }
+			default:
 				return fmt.Errorf("unknown format %q", name)
-			})
+			}
+			return writeFile(args[0], write)
 		},
 	}
 	cmd.Flags().StringVar(&name, "format", "json", "one of "+strings.Join(slices.Sorted(maps.Keys(formats)), ", ")+"; or, with --count, a trace of many things")
@@ -96,7 +94,7 @@ func writeFile(path string, write func(*bufio.Writer) error) error {
 }
 
 // write writes a trace of about a size.
-func (f *format) write(w *bufio.Writer, size int64) error {
+func (f format) write(w *bufio.Writer, size int64) error {
 	w.Write(f.head(nil, 0, 0))
 	var b []byte
 	i := 0

@@ -42,9 +42,19 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%s: it wrote something else", name)
 		}
 	}
+	if err := run("--format=ninja-nested", "--count=2"); err != nil {
+		t.Fatal(err)
+	}
+	const log = "# ninja log v5\n0\t4\t0\tout0\t1\n1\t3\t0\tout1\t1ef0\n"
+	if got, err := os.ReadFile(path); err != nil || string(got) != log {
+		t.Errorf("%q, %v, want %q", got, err, log)
+	}
 	for _, args := range [][]string{{"--format=xml"}, {"--size=big"}, {"--size=1MB", "extra"}} {
 		if run(args...) == nil {
 			t.Errorf("%v: no error", args)
 		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != log {
+		t.Errorf("an error left %q, %v", got, err)
 	}
 }

@@ -18,14 +18,16 @@ import (
 // Format is the format of gperftools' profiles.
 var Format = &format.Format{Name: "gperftools", Sniff: sniff, Read: read}
 
-// starts are how profiles begin: the functions of pprof --raw, the text of heaps, locks, goroutines and threads, and the words 0, 3, 0 of CPU profiles, of 8 or 4 bytes and with
-// the lowest or the highest byte first.
-var starts = []string{symbolsMark, jemallocMark, "heap profile: ", "heapz v", "--- contention", "--- contentionz", "--- mutex:", "--- threadz", "growthz",
-	"goroutine profile: total ", "threadcreate profile: total ",
+// starts are how profiles begin: the functions of pprof --raw, the text of heaps, locks, goroutines and threads, and the words 0, 3, 0
+// of CPU profiles, or 0, 3, 1 if they are Java's, of 8 or 4 bytes and with the lowest or the highest byte first.
+var starts = []string{symbolsMark, jemallocMark, "heap profile: ", "heapz v", "--- heapz ", "--- contention", "--- contentionz", "--- mutex:",
+	"--- threadz", "growthz", "goroutine profile: total ", "threadcreate profile: total ",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00",
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00",
-	"\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00",
-	"\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00"}
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x01",
+	"\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x00\x00",
+	"\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x01"}
 
 func sniff(head []byte) bool {
 	for _, start := range starts {

@@ -74,6 +74,25 @@ func TestGo(t *testing.T) {
 	goroutines.Want(t, "aggregate_sample", "value", "3")
 }
 
+// TestJava reads Java's profiles, which name their functions. Their heaps are samples of 512 KiB: one of 512 KiB stands for
+// 1 / (1 - exp(-1)).
+func TestJava(t *testing.T) {
+	const places = "\n  0x00000003 com.app.Main.run (Main.java:12)\n  0x00000004 GC\n"
+	heap := "--- heapz 1 ---\nformat = java\nresolution = bytes\n   524288 1 @ 0x00000003 0x00000004\n" + places
+	tables := ingesttest.MustRead(t, "java.heap", []byte(heap))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "inuse_objects|count", "inuse_space|bytes")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|1", "1|829411")
+	tables.Want(t, "stack_profile_symbol", "name|source_file|line_number", "com.app.Main.run|Main.java|12", "GC|NULL|NULL")
+
+	var cpu []byte
+	for _, word := range []uint64{0, 3, 1, 10_000, 0, 2, 2, 3, 4, 0, 1, 0} {
+		cpu = binary.LittleEndian.AppendUint64(cpu, word)
+	}
+	tables = ingesttest.MustRead(t, "java.cpu", append(cpu, places...))
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|2", "1|2e+07")
+	tables.Want(t, "stack_profile_symbol", "name", "com.app.Main.run", "GC")
+}
+
 // TestFacts reads what pprof's own reader skips. Labels are those of a program with pprof.Do in two goroutines.
 func TestFacts(t *testing.T) {
 	goroutines := "goroutine profile: total 4\n2 @ 0x4da045\n# labels: {\"a \\\"b\\\"\":\"c, d\", \"kind\":\"list\"}\n#\t0x4da044\tmain.wait+0xa4\tgh/main.go:7\n\n" +

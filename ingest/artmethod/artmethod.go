@@ -160,11 +160,8 @@ type wrapping int64
 // at returns the time of a record. A thread's records are in order, or nearly, as its buffers may be written in another.
 func (w *wrapping) at(low uint32) int64 {
 	const disorder = 1 << 30
-	if at := *w&^math.MaxUint32 | wrapping(low); at < *w-disorder {
-		*w = at + 1<<32
-	} else {
-		*w = at
-	}
+	least := max(*w-disorder, 0)
+	*w = least + wrapping(low-uint32(least))
 	return int64(*w)
 }
 

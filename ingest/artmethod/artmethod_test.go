@@ -212,9 +212,11 @@ func TestLongTraces(t *testing.T) {
 	const hour = 3_600_000_000
 	record := func(tid uint8, action, at uint32) []byte { return w(tid, 0x10|action, at) }
 	data := bytes.Replace(file(1), calls(1), w(record(7, 0, 1000), record(8, 0, 3000), record(7, 1, 1500),
-		record(7, 0, hour), record(7, 1, uint32(hour*3/2&0xffffffff)), record(8, 1, 5000)), 1)
+		record(7, 0, hour), record(7, 1, uint32(hour*3/2&0xffffffff)), record(8, 1, 5000),
+		record(9, 0, hour), record(9, 1, 7), record(9, 0, 1<<32-3)), 1) // the last one comes too late
 	tables := ingesttest.MustRead(t, "x.trace", bytes.Replace(data, []byte("overflow=false"), []byte("overflow=true"), 1))
-	tables.Want(t, "slice", "ts|dur", "1001000000|500000", "1003000000|2000000", "3601000000000|1800000000000")
+	tables.Want(t, "slice", "ts|dur", "1001000000|500000", "1003000000|2000000", "3601000000000|1800000000000",
+		"3601000000000|-1", "4295967293000|10000")
 	tables.Want(t, "stats", "name|value", "art_method_buffer_full|1")
 }
 

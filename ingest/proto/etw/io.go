@@ -66,6 +66,7 @@ var fileOperations = map[uint32]*operation{
 		{pb.FileIoDirEnumEtwEvent_FileObject, "File Object", pointer},
 		{pb.FileIoDirEnumEtwEvent_FileKey, "File Key", pointer},
 		{pb.FileIoDirEnumEtwEvent_Ttid, "Thread ID", unsigned},
+		{pb.FileIoDirEnumEtwEvent_Length, "Length", unsigned},
 		{pb.FileIoDirEnumEtwEvent_InfoClass, "Info Class", infoClass},
 		{pb.FileIoDirEnumEtwEvent_FileIndex, "File Index", unsigned},
 		{pb.FileIoDirEnumEtwEvent_FileName, "Enumeration Path", text},

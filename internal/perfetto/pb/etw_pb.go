@@ -74,6 +74,7 @@ const (
 	FileIoDirEnumEtwEvent_FileObject = 2 // uint64 file_object
 	FileIoDirEnumEtwEvent_FileKey    = 3 // uint64 file_key
 	FileIoDirEnumEtwEvent_Ttid       = 4 // uint32 ttid
+	FileIoDirEnumEtwEvent_Length     = 5 // uint32 length
 	FileIoDirEnumEtwEvent_InfoClass  = 6 // uint32 info_class
 	FileIoDirEnumEtwEvent_FileIndex  = 7 // uint32 file_index
 	FileIoDirEnumEtwEvent_FileName   = 8 // string file_name

@@ -229,6 +229,7 @@ func (r *reader) nextLine() (found bool, err error) {
 // entry is an event of the log.
 type entry struct {
 	time           int64 // ms
+	began          int64 // of the source, ms, or none
 	name, kind     model.StringID
 	source         int64
 	phase          phase
@@ -271,6 +272,12 @@ func (r *reader) readEvent() error {
 	if !ok {
 		return nil
 	}
+	if _, seen := r.starts[e.source]; !seen {
+		r.starts[e.source] = 0
+		if e.began >= 0 && e.began < e.time && e.kind != r.global { // before the log did
+			r.starts[e.source], _ = r.in.TraceTime((r.start+e.began)*int64(time.Millisecond), at)
+		}
+	}
 	w := r.event
 	w.Reset()
 	w.Uint(uint64(e.name))
@@ -300,7 +307,7 @@ func (r *reader) nest(e entry) bool {
 
 // parse reads an event.
 func (r *reader) parse(text []byte) (e entry, ok bool) {
-	e.dependency = none
+	e.dependency, e.began = none, none
 	valid := true
 	number := func(v jsonlex.Value) int64 {
 		n, ok := integer(v)
@@ -322,6 +329,8 @@ func (r *reader) parse(text []byte) (e entry, ok bool) {
 				switch string(key) {
 				case "id":
 					e.source = number(v)
+				case "start_time":
+					e.began = number(v)
 				case "type":
 					kind = number(v)
 				}

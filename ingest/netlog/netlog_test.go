@@ -39,6 +39,16 @@ func TestOffsetAsDouble(t *testing.T) {
 	ingesttest.MustRead(t, "log.json", []byte(text)).Want(t, "slice", "ts|dur|name", want...)
 }
 
+// A source that is older than the log says when it began.
+func TestOlderSource(t *testing.T) {
+	text := strings.ReplaceAll(log, `"source":{"id":7,"start_time":"10"`, `"source":{"id":7,"start_time":"4"`)
+	tables := ingesttest.MustRead(t, "log.json", []byte(text))
+	args := tables.Rows("args", "key", "int_value")
+	if got := slices.DeleteFunc(args, func(row string) bool { return !strings.HasPrefix(row, "start_ts") }); !slices.Equal(got, []string{"start_ts|1700000000004000000"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestEvents(t *testing.T) {
 	tables := ingesttest.MustRead(t, "log.json", []byte(log))
 	tables.Want(t, "slice", "ts|dur|category|name|track_id|depth",

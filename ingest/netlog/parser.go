@@ -12,12 +12,14 @@ type parser struct {
 	args     *jsonlex.ArgWriter
 	errors   map[int64]model.StringID // names of network errors
 	labels   map[int64]model.StringID // what the sources are about
+	starts   map[int64]int64          // when sources began that are older than their first event, 0 for others
 	crossing map[model.StringID]bool  // the events that do not nest in others of their source
 	first    map[int64]slice          // of the sources
 	waiting  map[int64][]slice        // those that refer to a source before its first
 	began    int64                    // when the slice that the event ended began
 	global   model.StringID
 	netError model.StringID
+	startTS  model.StringID
 }
 
 type slice struct {
@@ -27,8 +29,8 @@ type slice struct {
 
 func newParser(c *model.Context) *parser {
 	word := c.Store.Strings.Intern
-	return &parser{Context: c, args: jsonlex.NewArgWriter(c.Store.Strings), errors: map[int64]model.StringID{}, labels: map[int64]model.StringID{},
-		crossing: map[model.StringID]bool{}, first: map[int64]slice{}, waiting: map[int64][]slice{}, global: word("NONE"), netError: word("net_error")}
+	return &parser{Context: c, args: jsonlex.NewArgWriter(c.Store.Strings), errors: map[int64]model.StringID{}, labels: map[int64]model.StringID{}, starts: map[int64]int64{},
+		crossing: map[model.StringID]bool{}, first: map[int64]slice{}, waiting: map[int64][]slice{}, global: word("NONE"), netError: word("net_error"), startTS: word("start_ts")}
 }
 
 var (
@@ -91,7 +93,11 @@ func (p *parser) track(source int64, kind model.StringID) model.TrackID {
 		strings := p.Store.Strings
 		name = strings.Intern(strings.Get(kind) + " " + strings.Get(about))
 	}
-	return p.Tracks.Intern(sourceTracks, &model.TrackOptions{Name: name}, model.IntDim(source), model.StringDim(kind))
+	o := &model.TrackOptions{Name: name}
+	if start := p.starts[source]; start != 0 {
+		o.Args = model.ArgFunc(func(set *model.ArgSet) { set.Add(p.startTS, model.IntArg(start)) })
+	}
+	return p.Tracks.Intern(sourceTracks, o, model.IntDim(source), model.StringDim(kind))
 }
 
 // args are the params of an event.

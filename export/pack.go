@@ -285,9 +285,7 @@ func (p *packedChunk) add(trace *spooledTrace, piece *piece, b []byte) {
 	}
 	for i, spooled := range piece.columns {
 		var parts [4][]byte
-		for k, n := range spooled.parts() {
-			parts[k], b = b[:n], b[padded(n):]
-		}
+		parts, b = spooled.divide(b)
 		column, to := &piece.schema.Columns[i], &p.columns[i+packed]
 		values, valid := parts[0], parts[1]
 		switch {

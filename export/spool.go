@@ -47,6 +47,22 @@ type spooledColumn struct {
 
 func (c *spooledColumn) parts() [4]int { return [...]int{c.values, c.valid, c.lengths, c.text} }
 
+// size is that of all parts.
+func (c *spooledColumn) size() (n int) {
+	for _, part := range c.parts() {
+		n += padded(part)
+	}
+	return n
+}
+
+// divide returns the parts of the column, whose memory b begins with, and what follows it.
+func (c *spooledColumn) divide(b []byte) (parts [4][]byte, rest []byte) {
+	for i, n := range c.parts() {
+		parts[i], b = b[:n], b[padded(n):]
+	}
+	return parts, b
+}
+
 // NewSpool makes a spool whose file is in dir, or in the system's temporary directory if that is "".
 func NewSpool(dir string) (*Spool, error) {
 	file, err := os.CreateTemp(dir, "tpconvert-pack-*")
@@ -163,9 +179,7 @@ func padded(n int) int { return (n + 7) &^ 7 }
 func (s *Spool) read(p *piece, space *[]int64) ([]byte, error) {
 	size := 0
 	for _, c := range p.columns {
-		for _, n := range c.parts() {
-			size += padded(n)
-		}
+		size += c.size()
 	}
 	if cap(*space) < size/8 {
 		*space = make([]int64, size/8)

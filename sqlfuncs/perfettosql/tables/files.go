@@ -154,6 +154,31 @@ func (f *File) Read(column string, rows int, to *dataframe.Values) (err error) {
 	return nil
 }
 
+// Columns are rows that hand over a column to a parquet.Target, in place of values.
+type Columns interface {
+	Len() int
+	Has(column string) bool
+	Read(column string, rows int, to parquet.Target) error
+	Bytes(column string, row int) ([]byte, error)
+}
+
+// RowsOf returns rows that others own, whose texts go to a pool.
+func RowsOf(columns Columns, pool *dataframe.Pool) Rows { return columnRows{columns, pool} }
+
+type columnRows struct {
+	Columns
+	pool *dataframe.Pool
+}
+
+// Read implements Rows.
+func (c columnRows) Read(column string, rows int, to *dataframe.Values) error {
+	to.Grow(min(rows, c.Len()))
+	return c.Columns.Read(column, rows, target{to, c.pool})
+}
+
+// Close implements Rows. The owner closes what it has.
+func (c columnRows) Close() error { return nil }
+
 // target adds values to those of a frame.
 type target struct {
 	*dataframe.Values

@@ -22,9 +22,6 @@ type span struct{ file, from, to int }
 // Counts reports whether a row of a trace counts.
 type Counts func(trace string, row int) bool
 
-// All counts every row.
-func All(*tables.File) (Counts, error) { return func(string, int) bool { return true }, nil }
-
 // Add adds a file. some says which of its rows count.
 func (f *Files) Add(in tables.Input, some func(*tables.File) (Counts, error)) error {
 	pool := dataframe.NewPool() // of the ids

@@ -25,7 +25,6 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/measure"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/traces"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model"
@@ -111,6 +110,11 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 	if err != nil {
 		return nil, nil, err
 	}
+	specs, err := measure.Read(layout.Specs)
+	if err != nil {
+		return nil, nil, err
+	}
+	specs.Modules, specs.MaxTime = w.Modules, w.MaxTime
 	dir, err := os.MkdirTemp(w.TempDir, "tpfleet-")
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +141,13 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		}
 		o, isKnown, err := w.known(f, t.Contents)
 		if !isKnown && err == nil {
-			o, err = w.convert(ctx, f, spool, name, known, t.Replaces)
+			o, err = w.convert(ctx, f, spool, known, t.Replaces)
+		}
+		if err == nil && o.Status == task.OK {
+			if len(layout.Specs) > 0 {
+				o.Metrics, err = w.measure(ctx, specs, layout.MetricSchemas(), spool)
+			}
+			err = errors.Join(err, spool.Keep(o.TraceID, o.Day, name))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -152,88 +162,36 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 	if err != nil {
 		return nil, nil, err
 	}
-	put := func(packed []export.PackedFile, schemas []*table.Schema) error {
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(atOnce)
-		for _, p := range packed {
-			f := Describe(p, schemas)
-			f.URL = layout.Tables[p.Table].Location + "/data/" + name + export.DaySuffix(p.Day) + ".parquet"
-			group.Go(func() error { return stores.Put(ctx, f.URL, p.Path) })
-			files = append(files, f)
-		}
-		return group.Wait()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, p := range packed {
+		f := Describe(p, schemas)
+		f.URL = layout.Tables[p.Table].Location + "/data/" + name + export.DaySuffix(p.Day) + ".parquet"
+		group.Go(func() error { return stores.Put(ctx, f.URL, p.Path) })
+		files = append(files, f)
 	}
-	if err := put(packed, schemas); err != nil || len(layout.Specs) == 0 {
-		return files, outcomes, err
-	}
-	metrics, schemas, err := w.measure(ctx, dir, layout, packed, outcomes, name)
-	if err == nil {
-		err = put(metrics, schemas)
-	}
-	return files, outcomes, err
+	return files, outcomes, group.Wait()
 }
 
-// measure computes the metrics of the traces that are ok from their packed rows, and notes in the outcomes which.
-func (w *Worker) measure(ctx context.Context, dir string, layout task.Layout, packed []export.PackedFile, outcomes []task.Outcome, name string) (files []export.PackedFile, schemas []*table.Schema, err error) {
-	specs, err := measure.Read(layout.Specs)
+// measure adds the metrics of the current trace in the spool to its rows. It returns what Specs.Trace does.
+func (w *Worker) measure(ctx context.Context, specs *measure.Specs, schemas map[string]*table.Schema, spool *export.Spool) (task.Labels, error) {
+	open := func(name string, pool *dataframe.Pool) ([]tables.Rows, error) {
+		rows, err := spool.Rows(name)
+		if rows == nil || err != nil {
+			return nil, err
+		}
+		return []tables.Rows{tables.RowsOf(rows, pool)}, nil
+	}
+	chunks, done, err := specs.Trace(ctx, open, schemas)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	specs.Modules, specs.MaxTime = w.Modules, w.MaxTime
-	if schemas, err = layout.PackedMetrics(); err != nil {
-		return nil, nil, err
-	}
-	opened := map[string]*traces.Files{}
-	defer func() {
-		for _, f := range opened {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	paths := map[string][]string{}
-	for _, p := range packed {
-		paths[p.Table] = append(paths[p.Table], p.Path)
-	}
-	spool, err := export.NewSpool(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer spool.Close()
-	for i := range outcomes {
-		o := &outcomes[i]
-		if o.Status != task.OK {
-			continue
-		}
-		open := func(name string, pool *dataframe.Pool) ([]tables.Rows, error) {
-			if opened[name] == nil {
-				opened[name] = &traces.Files{}
-				for _, path := range paths[name] {
-					f, err := os.Open(path)
-					if err == nil {
-						err = opened[name].Add(f, traces.All)
-					}
-					if err != nil {
-						return nil, err
-					}
-				}
-			}
-			return opened[name].Rows(o.TraceID, pool), nil
-		}
-		chunks, done, err := specs.Trace(ctx, open, layout.MetricSchemas())
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, c := range chunks {
-			if err := spool.Chunk(c); err != nil {
-				return nil, nil, err
-			}
-		}
-		o.Metrics = done
-		if err := spool.Keep(o.TraceID, o.Day, name); err != nil {
-			return nil, nil, err
+	for _, c := range chunks {
+		if err := spool.Chunk(c); err != nil {
+			return nil, err
 		}
 	}
-	files, err = spool.Pack(dir, schemas, w.Version)
-	return files, schemas, err
+	return done, nil
 }
 
 // labelsOf returns the labels of a trace. Those that the task gives it count before those beside it, and these before those of the object.
@@ -284,6 +242,11 @@ func (w *Worker) layout(ctx context.Context, stores *store.Stores, url string) (
 	if err != nil {
 		return l, nil, fmt.Errorf("%s: %w", url, err)
 	}
+	metrics, err := l.PackedMetrics()
+	if err != nil {
+		return l, nil, fmt.Errorf("%s: %w", url, err)
+	}
+	schemas = append(schemas, metrics...)
 	if w.layouts == nil {
 		w.layouts, w.places = map[string][]*table.Schema{}, map[string]task.Layout{}
 	}
@@ -330,9 +293,9 @@ func fetchOne(ctx context.Context, stores *store.Stores, t task.Trace, path stri
 	return task.Trace{URL: t.URL, Bytes: o.Bytes, ETag: o.ETag}, nil
 }
 
-// convert converts a trace into the spool, for the attempt with this name. known has the SHA-256 of the traces in it, by id; replaces has those that it may have, unless
+// convert converts a trace, and leaves its rows in the spool if it is OK. known has the SHA-256 of the traces that are kept there, by id; replaces has those that it may have, unless
 // it is nil. The error is one that ends the whole task.
-func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, name string, known map[string]string, replaces map[string]string) (task.Outcome, error) {
+func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, known map[string]string, replaces map[string]string) (task.Outcome, error) {
 	defer os.Remove(f.path)
 	if f.err != nil {
 		return w.failed(f.trace, f.err), nil
@@ -378,7 +341,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, na
 		return o, spool.Drop()
 	}
 	known[o.TraceID] = o.SHA256
-	return o, spool.Keep(o.TraceID, o.Day, name)
+	return o, nil
 }
 
 // lacks returns the sum of the stats that mean missing events, the sum of the others that mean missing data, and whether the trace ends

@@ -210,10 +210,6 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 		}
 		facts = "SELECT * FROM " + name
 	}
-	message, err := messageType("TraceSummary")
-	if err != nil {
-		return nil, err
-	}
 	defer func() {
 		for _, t := range g.made {
 			_ = db.Each(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+t.name, func(*session.Query) error { return nil })
@@ -224,12 +220,14 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 			return nil, err
 		}
 	}
-	summary := node{message.New()}
-	counts := map[string]bool{}
+	summary := &Summary{}
 	for _, b := range bundles {
-		if err := b.write(ctx, db, summary.add("metric_bundles"), counts); err != nil {
+		c, err := b.compute(ctx, db)
+		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", b.id, err)
 		}
+		c.table.Main = c.table.Dimensions + mainOf(b.metrics, ids)
+		summary.bundles = append(summary.bundles, c)
 	}
 	if metadata != "" {
 		err = rows(ctx, db, facts, []column{{name: "key"}, {name: "value"}}, func(row []any) error {
@@ -237,14 +235,14 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 			value, isText := row[1].(string)
 			switch {
 			case isKey && isText:
-				summary.add("metadata").set("key", key).set("value", value)
+				summary.metadata = append(summary.metadata, [2]string{key, value})
 			case !isKey || row[1] != nil:
 				return fmt.Errorf("query %s gives %v and %v, where texts were expected", metadata, row[0], row[1])
 			}
 			return nil
 		})
 	}
-	return &Summary{summary, ids, counts}, err
+	return summary, err
 }
 
 // Query is the SQL of a bundle.
@@ -353,68 +351,85 @@ func dimensions(m node) (all []column, err error) {
 	return all, nil
 }
 
-// write computes a bundle.
-func (b *bundle) write(ctx context.Context, db *session.Session, to node, counts map[string]bool) error {
+// computed is a bundle with its rows.
+type computed struct {
+	*bundle
+	table    Table
+	interned [][][]any // rows of each interned dimension: the key, then what describes it
+}
+
+// pair is a key of maps that has the values of several columns.
+type pair struct{ others, last any }
+
+// compute runs the queries of a bundle.
+func (b *bundle) compute(ctx context.Context, db *session.Session) (*computed, error) {
 	first := b.metrics[0]
-	to.set("bundle_id", b.id)
-	specs := to.Mutable(to.field("specs")).List()
+	table, err := tableOf(b.id, b.metrics)
+	if err != nil {
+		return nil, err
+	}
 	wanted, err := dimensions(first)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	interned, err := internedDimensions(first, wanted)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	count := len(wanted)
 	for _, m := range b.metrics {
-		specs.Append(protoreflect.ValueOfMessage(m.Message))
 		wanted = append(wanted, column{name: m.text("value")})
 	}
-	unique := map[string]bool{}
+	uniqueness, unique := first.enum("dimension_uniqueness") == "UNIQUE", map[any]bool{}
 	keys := make([]map[any]bool, len(interned))
 	for i := range keys {
 		keys[i] = map[any]bool{}
 	}
-	err = rows(ctx, db, b.sql, wanted, func(row []any) error {
+	err = rows(ctx, db, b.sql, wanted, func(row []any) (err error) {
 		if !slices.ContainsFunc(row[count:], func(v any) bool { return v != nil }) {
 			return nil
-		}
-		out := to.add("row")
-		for i, v := range row[:count] {
-			if err := setDimension(out.add("dimension"), wanted[i], v); err != nil {
-				return err
-			}
 		}
 		for i, d := range interned {
 			keys[i][row[d.key]] = true
 		}
-		if first.enum("dimension_uniqueness") == "UNIQUE" {
-			key := fmt.Sprintf("%#v", row[:count])
+		out, key := make([]any, len(row)), any(nil)
+		for i, v := range row[:count] {
+			if out[i], err = wanted[i].dimension(v); err != nil {
+				return err
+			}
+			key = pair{key, v}
+		}
+		if uniqueness {
 			if unique[key] {
 				return errors.New("its dimensions are not unique")
 			}
 			unique[key] = true
 		}
-		for i, v := range row[count:] {
-			if err := setValue(out.add("values"), wanted[count+i], v); err != nil {
+		for i := count; i < len(row); i++ {
+			if out[i], err = wanted[i].value(row[i]); err != nil {
 				return err
 			}
 		}
+		table.Rows = append(table.Rows, out)
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, m := range b.metrics {
-		counts[m.text("id")] = m.enum("unit") == "COUNT" && wanted[count+i].integer
-	}
-	for i, d := range interned {
-		if err := d.write(ctx, db, b.interned[i], keys[i], to.add("interned_dimension_bundles")); err != nil {
-			return err
+	for i, unit := range table.Units {
+		if unit == "COUNT" && wanted[count+i].integer {
+			table.makeInteger(count + i)
 		}
 	}
-	return nil
+	c := &computed{bundle: b, table: table}
+	for i, d := range interned {
+		described, err := d.compute(ctx, db, b.interned[i], keys[i])
+		if err != nil {
+			return nil, err
+		}
+		c.interned = append(c.interned, described)
+	}
+	return c, nil
 }
 
 // internedDimension describes the values of a dimension by more columns.
@@ -448,9 +463,9 @@ func internedDimensions(m node, dimensions []column) (all []internedDimension, e
 	return all, nil
 }
 
-// write writes what describes the keys that the metric's rows have.
-func (d *internedDimension) write(ctx context.Context, db *session.Session, sql string, keys map[any]bool, to node) error {
-	return rows(ctx, db, sql, d.columns, func(row []any) error {
+// compute returns what describes the keys that the metric's rows have.
+func (d *internedDimension) compute(ctx context.Context, db *session.Session, sql string, keys map[any]bool) (described [][]any, err error) {
+	err = rows(ctx, db, sql, d.columns, func(row []any) (err error) {
 		used, ok := keys[row[0]]
 		switch {
 		case !ok:
@@ -459,95 +474,160 @@ func (d *internedDimension) write(ctx context.Context, db *session.Session, sql 
 			return fmt.Errorf("interned dimension %s: key %v is not unique", d.columns[0].name, row[0])
 		}
 		keys[row[0]] = false
-		out := to.add("interned_dimension_rows")
-		if err := setDimension(out.make("key_dimension_value"), d.columns[0], row[0]); err != nil {
-			return err
-		}
-		for i, v := range row[1:] {
-			if err := setDimension(out.add("interned_dimension_values"), d.columns[i+1], v); err != nil {
+		out := make([]any, len(row))
+		for i, v := range row {
+			if out[i], err = d.columns[i].dimension(v); err != nil {
 				return err
 			}
 		}
+		described = append(described, out)
 		return nil
 	})
+	return described, err
 }
 
-func setDimension(to node, c column, value any) error {
+// dimension returns a value of the column as one of its type.
+func (c column) dimension(value any) (any, error) {
 	switch v := value.(type) {
 	case nil:
-		to.make("null_value")
-		return nil
+		return nil, nil
 	case string:
 		if c.kind == "STRING" || c.kind == anyType {
-			to.set("string_value", v)
-			return nil
+			return v, nil
 		}
 	case float64:
 		if c.kind == "DOUBLE" || c.kind == anyType {
-			to.set("double_value", v)
-			return nil
+			return v, nil
 		}
 	case int64:
 		switch {
 		case c.kind == "INT64" || c.kind == anyType:
-			to.set("int64_value", v)
-			return nil
+			return v, nil
 		case c.kind == "BOOLEAN" && (v == 0 || v == 1):
-			to.set("bool_value", v == 1)
-			return nil
+			return v == 1, nil
 		}
 	}
-	return fmt.Errorf("column %s has the value %v where a %s was expected", c.name, value, c.kind)
+	return nil, fmt.Errorf("column %s has the value %v where a %s was expected", c.name, value, c.kind)
 }
 
-func setValue(to node, c column, value any) error {
+// value returns a value of the column as a real number, or nil.
+func (c column) value(value any) (any, error) {
 	switch v := value.(type) {
-	case nil:
-		to.make("null_value")
-	case float64:
-		to.set("double_value", v)
+	case nil, float64:
+		return v, nil
 	case int64:
-		to.set("double_value", float64(v))
-	default:
-		return fmt.Errorf("column %s has the value %v where a number was expected", c.name, value)
+		return float64(v), nil
 	}
-	return nil
+	return nil, fmt.Errorf("column %s has the value %v where a number was expected", c.name, value)
 }
 
 // rows runs a query and calls each with the wanted columns of every row: nil, an int64,
 // float64 or string. It sets which columns have integers.
 func rows(ctx context.Context, db *session.Session, query string, wanted []column, each func([]any) error) error {
 	return db.Each(ctx, query, func(q *session.Query) error {
-		if err := q.Infer(-1); err != nil {
-			return err
-		}
 		places := make([]int, len(wanted))
 		for i, c := range wanted {
 			places[i] = slices.IndexFunc(q.Columns, func(column session.Column) bool { return column.Name == c.name })
 			if places[i] < 0 {
 				return fmt.Errorf("the query has no column %s", c.name)
 			}
-			wanted[i].integer = q.Columns[places[i]].Kind == session.Integer
 		}
-		row := make([]any, len(places))
-		return q.Each(ctx, func(values []any) error {
+		row, seen := make([]any, len(places)), make(session.Kinds, len(places))
+		err := q.Each(ctx, func(values []any) error {
 			for i, place := range places {
 				row[i] = values[place]
 			}
+			seen.Add(row)
 			return each(row)
 		})
+		for i := range wanted {
+			wanted[i].integer = seen.Of(i) == session.Integer
+		}
+		return err
 	})
 }
 
-// Summary is a TraceSummary.
+// Summary is what Summarize computes.
 type Summary struct {
-	message node
-	asked   []string        // ids of metrics, nil for all
-	counts  map[string]bool // ids of metrics that are counts, with integers
+	bundles  []*computed
+	metadata [][2]string // keys and values
 }
 
-// Encode encodes the summary.
-func (s *Summary) Encode() ([]byte, error) { return proto.Marshal(s.message.Interface()) }
+// message returns the TraceSummary.
+func (s *Summary) message() (proto.Message, error) {
+	message, err := messageType("TraceSummary")
+	if err != nil {
+		return nil, err
+	}
+	summary := node{message.New()}
+	for _, c := range s.bundles {
+		c.write(summary.add("metric_bundles"))
+	}
+	for _, m := range s.metadata {
+		summary.add("metadata").set("key", m[0]).set("value", m[1])
+	}
+	return summary.Interface(), nil
+}
+
+// write makes a TraceMetricV2Bundle of a bundle.
+func (c *computed) write(to node) {
+	to.set("bundle_id", c.id)
+	specs := to.Mutable(to.field("specs")).List()
+	for _, m := range c.metrics {
+		specs.Append(protoreflect.ValueOfMessage(m.Message))
+	}
+	for _, row := range c.table.Rows {
+		out := to.add("row")
+		for _, v := range row[:c.table.Dimensions] {
+			out.add("dimension").setDimension(v)
+		}
+		for _, v := range row[c.table.Dimensions:] {
+			switch v := v.(type) {
+			case nil:
+				out.add("values").make("null_value")
+			case int64:
+				out.add("values").set("double_value", float64(v))
+			default:
+				out.add("values").set("double_value", v)
+			}
+		}
+	}
+	for _, described := range c.interned {
+		out := to.add("interned_dimension_bundles")
+		for _, row := range described {
+			values := out.add("interned_dimension_rows")
+			values.make("key_dimension_value").setDimension(row[0])
+			for _, v := range row[1:] {
+				values.add("interned_dimension_values").setDimension(v)
+			}
+		}
+	}
+}
+
+// setDimension sets the value of a Dimension.
+func (n node) setDimension(value any) {
+	switch v := value.(type) {
+	case nil:
+		n.make("null_value")
+	case string:
+		n.set("string_value", v)
+	case float64:
+		n.set("double_value", v)
+	case int64:
+		n.set("int64_value", v)
+	case bool:
+		n.set("bool_value", v)
+	}
+}
+
+// Encode encodes the summary as a TraceSummary.
+func (s *Summary) Encode() ([]byte, error) {
+	message, err := s.message()
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(message)
+}
 
 // Prototext varies the width of the space after a field's name on purpose.
 var (
@@ -555,9 +635,13 @@ var (
 	braces = regexp.MustCompile(`(?m): \{$`)
 )
 
-// Text returns the summary as text.
+// Text returns the summary as the text of a TraceSummary.
 func (s *Summary) Text() ([]byte, error) {
-	text, err := prototext.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(s.message.Interface())
+	message, err := s.message()
+	if err != nil {
+		return nil, err
+	}
+	text, err := prototext.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(message)
 	return braces.ReplaceAll(colons.ReplaceAll(text, []byte("$1 ")), []byte(" {")), err
 }
 
@@ -618,33 +702,11 @@ func tableOf(id string, metrics []node) (Table, error) {
 }
 
 // Tables returns the rows of all bundles.
-func (s *Summary) Tables() (tables []Table, err error) {
-	for _, b := range s.message.messages("metric_bundles") {
-		specs := b.messages("specs")
-		t, err := tableOf(b.text("bundle_id"), specs)
-		if err != nil {
-			return nil, err
-		}
-		for i, m := range specs {
-			if s.counts[m.text("id")] {
-				t.Columns[t.Dimensions+i].Kind = session.Integer
-			}
-		}
-		t.Main = t.Dimensions + mainOf(specs, s.asked)
-		for _, r := range b.messages("row") {
-			var row []any
-			for i, d := range append(r.messages("dimension"), r.messages("values")...) {
-				value := d.oneof()
-				if real, ok := value.(float64); ok && t.Columns[i].Kind == session.Integer {
-					value = int64(real)
-				}
-				row = append(row, value)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		tables = append(tables, t)
+func (s *Summary) Tables() (tables []Table) {
+	for _, c := range s.bundles {
+		tables = append(tables, c.table)
 	}
-	return tables, nil
+	return tables
 }
 
 // mainOf returns the index of the metric that was asked for first or, if all are wanted, of the first duration.
@@ -658,13 +720,3 @@ func mainOf(metrics []node, asked []string) int {
 }
 
 var kinds = map[string]session.Kind{"STRING": session.Text, "INT64": session.Integer, "DOUBLE": session.Real, "BOOLEAN": session.Bool, anyType: session.Variant}
-
-// oneof returns the value of a Dimension or Value.
-func (n node) oneof() any {
-	switch kind := n.which("value_oneof"); kind {
-	case "", "null_value":
-		return nil
-	default:
-		return n.Get(n.field(kind)).Interface()
-	}
-}

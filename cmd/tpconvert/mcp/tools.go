@@ -294,10 +294,7 @@ func (s *Server) summarize(ctx context.Context, t *trace, a *answer, in summariz
 		if err != nil {
 			return err
 		}
-		all, err := summary.Tables()
-		if err != nil {
-			return err
-		}
+		all := summary.Tables()
 		var empty []string
 		for _, m := range all {
 			if len(m.Rows) == 0 {

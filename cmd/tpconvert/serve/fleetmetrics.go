@@ -118,5 +118,5 @@ func (f *fleetMetrics) compute(ctx context.Context, traces *session.Traces, id s
 	if err != nil {
 		return nil, err
 	}
-	return summary.Tables()
+	return summary.Tables(), nil
 }

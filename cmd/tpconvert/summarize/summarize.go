@@ -186,7 +186,7 @@ func (c *computation) tablesOf(ctx context.Context, id string) ([]metrics.Table,
 	if err != nil {
 		return nil, err
 	}
-	return summary.Tables()
+	return summary.Tables(), nil
 }
 
 // tables returns the tables of an input that is one trace, compared with those of --compare.
@@ -196,7 +196,7 @@ func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		return summary.Tables()
+		return summary.Tables(), nil
 	}
 	tables, err := tablesOf(c.input)
 	if err != nil || c.compare == "" {

@@ -135,11 +135,11 @@ func (j *job) rank(ctx context.Context, r Rank) (tables []metrics.Table, err err
 	if err != nil {
 		return nil, err
 	}
-	tables, err = summary.Tables()
+	tables = summary.Tables()
 	for i := range tables {
 		tables[i] = tables[i].OfRank(*r.Rank)
 	}
-	return tables, err
+	return tables, nil
 }
 
 // busy is the SQL for the lane of each GPU of a rank.

@@ -172,11 +172,7 @@ func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[strin
 	if err != nil {
 		return nil, err
 	}
-	described, err := summary.Tables()
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range described {
+	for _, t := range summary.Tables() {
 		if len(t.Rows) == 0 {
 			continue
 		}

@@ -8,6 +8,7 @@ package perfetto
 
 import (
 	_ "embed"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -44,6 +45,25 @@ func Decompress(compressed []byte) ([]byte, error) {
 	}
 	defer z.Close()
 	return z.DecodeAll(compressed, nil)
+}
+
+// File resolves the types in one file of Descriptors and in those that it imports. The types of all files take much memory.
+func File(name string) (*protoregistry.Files, error) {
+	var all, some descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(Descriptors(), &all); err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{name: true}
+	for _, f := range slices.Backward(all.File) { // a file comes after what it imports
+		if !wanted[f.GetName()] {
+			continue
+		}
+		for _, imported := range f.Dependency {
+			wanted[imported] = true
+		}
+		some.File = append(some.File, f)
+	}
+	return protodesc.NewFiles(&some)
 }
 
 // Files resolves the types of a FileDescriptorSet.

@@ -10,6 +10,7 @@ import (
 )
 
 func definePercentiles(d *define.Definer) {
+	spare := new([][]float64)
 	for _, f := range []percentileFunction{
 		{"median", 1, false}, {"percentile", 100, false}, {"percentile_cont", 1, false}, {"percentile_disc", 1, true},
 	} {
@@ -17,7 +18,13 @@ func definePercentiles(d *define.Definer) {
 		if f.name == "median" {
 			args = 1
 		}
-		d.Do(d.DB.Window(f.name, args, 0, func() sqlite.Window { return &percentile{percentileFunction: f} }))
+		d.Do(d.DB.Window(f.name, args, 0, func() sqlite.Window {
+			p := &percentile{percentileFunction: f, spare: spare}
+			if last := len(*spare) - 1; last >= 0 {
+				p.values, *spare = (*spare)[last], (*spare)[:last]
+			}
+			return p
+		}))
 	}
 }
 
@@ -27,13 +34,17 @@ type percentileFunction struct {
 	discrete bool    // the result is one of the values
 }
 
+// spareValues is how many values memory has that a later group gets: most groups are small.
+const spareValues = 4 << 10
+
 // percentile is the value below which a fraction of the values lies, as SQLite's extension of this name has it.
 type percentile struct {
 	percentileFunction
 	fraction float64 // between 0 and 1
 	known    bool    // the fraction is
 	values   []float64
-	sorted   bool // values are kept in order, because a window asks for each row
+	sorted   bool         // values are kept in order, because a window asks for each row
+	spare    *[][]float64 // memory for the values of later groups
 }
 
 func (p *percentile) Step(args []sqlite.Value) error {
@@ -111,4 +122,9 @@ func (p *percentile) Current(c sqlite.Context) error {
 	return nil
 }
 
-func (p *percentile) Result(c sqlite.Context) error { return p.Current(c) }
+func (p *percentile) Result(c sqlite.Context) error {
+	if cap(p.values) <= spareValues {
+		*p.spare = append(*p.spare, p.values[:0])
+	}
+	return p.Current(c)
+}

@@ -61,7 +61,7 @@ func messageType(name protoreflect.Name) (protoreflect.MessageType, error) {
 	return dynamicpb.NewMessageType(d.(protoreflect.MessageDescriptor)), nil
 }
 
-var files = sync.OnceValues(func() (*protoregistry.Files, error) { return perfetto.Files(perfetto.Descriptors()) })
+var files = sync.OnceValues(func() (*protoregistry.Files, error) { return perfetto.File("protos/perfetto/trace_summary/file.proto") })
 
 // Summarizer computes the metrics of specs.
 type Summarizer struct {

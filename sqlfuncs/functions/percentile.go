@@ -10,7 +10,6 @@ import (
 )
 
 func definePercentiles(d *define.Definer) {
-	spare := new([][]float64)
 	for _, f := range []percentileFunction{
 		{"median", 1, false}, {"percentile", 100, false}, {"percentile_cont", 1, false}, {"percentile_disc", 1, true},
 	} {
@@ -18,14 +17,32 @@ func definePercentiles(d *define.Definer) {
 		if f.name == "median" {
 			args = 1
 		}
-		d.Do(d.DB.Window(f.name, args, 0, func() sqlite.Window {
-			p := &percentile{percentileFunction: f, spare: spare}
-			if last := len(*spare) - 1; last >= 0 {
-				p.values, *spare = (*spare)[last], (*spare)[:last]
-			}
-			return p
-		}))
+		d.Do(d.DB.Window(f.name, args, 0, func() sqlite.Window { return &percentile{percentileFunction: f, fraction: 0.5} }))
 	}
+	// percentile(x, p) is _percentile(_percentile_values(x), p), and SQLite collects the values once for several p.
+	d.Aggregate("_percentile_values", 1, func() sqlite.Aggregate {
+		return &percentileValues{percentile{percentileFunction: percentileFunction{name: "percentile"}}}
+	})
+	d.Scalar("_percentile", 2, func(c sqlite.Context, args []sqlite.Value) error {
+		p := percentile{percentileFunction: percentileFunction{name: "percentile", whole: 100}, sorted: true}
+		p.values, _ = args[0].Pointer(valuesPointer).([]float64)
+		if err := p.ask(args[1]); err != nil {
+			return err
+		}
+		return p.Current(c)
+	})
+}
+
+// percentileValues collects the values of a group, in order.
+type percentileValues struct{ percentile }
+
+const valuesPointer = "PERCENTILE_VALUES"
+
+// Result implements sqlite.Aggregate.
+func (p *percentileValues) Result(c sqlite.Context) error {
+	p.sort()
+	c.Pointer(p.values, valuesPointer)
+	return nil
 }
 
 type percentileFunction struct {
@@ -34,33 +51,36 @@ type percentileFunction struct {
 	discrete bool    // the result is one of the values
 }
 
-// spareValues is how many values memory has that a later group gets: most groups are small.
-const spareValues = 4 << 10
-
 // percentile is the value below which a fraction of the values lies, as SQLite's extension of this name has it.
 type percentile struct {
 	percentileFunction
 	fraction float64 // between 0 and 1
-	known    bool    // the fraction is
+	known    bool    // the fraction was given
 	values   []float64
-	sorted   bool         // values are kept in order, because a window asks for each row
-	spare    *[][]float64 // memory for the values of later groups
+	sorted   bool // values are kept in order, because a window asks for each row
 }
 
-func (p *percentile) Step(args []sqlite.Value) error {
-	fraction := 0.5
-	if len(args) == 2 {
-		t := args[1].NumericType()
-		fraction = args[1].Float() / p.whole
-		if t != sqlite.Integer && t != sqlite.Real || fraction < 0 || fraction > 1 {
-			return fmt.Errorf("%s: the fraction is not between 0.0 and %.1f", p.name, p.whole)
-		}
+// ask sets the fraction.
+func (p *percentile) ask(v sqlite.Value) error {
+	t := v.NumericType()
+	fraction := v.Float() / p.whole
+	if t != sqlite.Integer && t != sqlite.Real || fraction < 0 || fraction > 1 {
+		return fmt.Errorf("%s: the fraction is not between 0.0 and %.1f", p.name, p.whole)
 	}
 	if p.known && math.Abs(fraction-p.fraction) > 0.001 {
 		return fmt.Errorf("%s: the fraction is not the same in all rows", p.name)
 	}
 	if !p.known {
 		p.fraction, p.known = fraction, true
+	}
+	return nil
+}
+
+func (p *percentile) Step(args []sqlite.Value) error {
+	if len(args) == 2 {
+		if err := p.ask(args[1]); err != nil {
+			return err
+		}
 	}
 	y, ok, err := p.value(args[0])
 	if !ok || err != nil {
@@ -122,9 +142,4 @@ func (p *percentile) Current(c sqlite.Context) error {
 	return nil
 }
 
-func (p *percentile) Result(c sqlite.Context) error {
-	if cap(p.values) <= spareValues {
-		*p.spare = append(*p.spare, p.values[:0])
-	}
-	return p.Current(c)
-}
+func (p *percentile) Result(c sqlite.Context) error { return p.Current(c) }

@@ -30,6 +30,9 @@ func TestPercentiles(t *testing.T) {
 3 13.75
 4 13.75
 5 7.0`},
+		{`SELECT _percentile(_percentile_values(x), 0) = percentile(x, 0), _percentile(_percentile_values(x), 33) = percentile(x, 33),
+			_percentile(_percentile_values(x), 100) = percentile(x, 100), _percentile(_percentile_values(NULL), 50) FROM ` + values, `1 1 1 NULL`},
+		{`SELECT _percentile(_percentile_values(x), 101) FROM ` + values, `error: percentile: the fraction is not between 0.0 and 100.0`},
 		{`SELECT percentile(x, 101) FROM ` + values, `error: percentile: the fraction is not between 0.0 and 100.0`},
 		{`SELECT percentile(x, NULL) FROM ` + values, `error: percentile: the fraction is not between 0.0 and 100.0`},
 		{`SELECT percentile(x, i) FROM ` + values, `error: percentile: the fraction is not the same in all rows`},

@@ -630,17 +630,22 @@ func aggregate(n node) (string, error) {
 	case "MEAN":
 		return "AVG(" + column + ")", nil
 	case "MEDIAN":
-		return "PERCENTILE(" + column + ", 50)", nil
+		return percentile(column, 50), nil
 	case "PERCENTILE":
 		if !n.has("percentile") {
 			return "", missing(n, "percentile")
 		}
-		return "PERCENTILE(" + column + ", " + strconv.FormatFloat(n.real("percentile"), 'g', -1, 64) + ")", nil
+		return percentile(column, n.real("percentile")), nil
 	case "DURATION_WEIGHTED_MEAN":
 		// The product of two integers could overflow.
 		return "SUM(cast_double!(" + column + ") * dur) / cast_double!(SUM(dur))", nil
 	}
 	return "", missing(n, "op")
+}
+
+// percentile returns the SQL of PERCENTILE, by functions that collect the values of a column once for all its percentiles.
+func percentile(column string, p float64) string {
+	return "_percentile(_percentile_values(" + column + "), " + strconv.FormatFloat(p, 'g', -1, 64) + ")"
 }
 
 func order(n node) (string, error) {

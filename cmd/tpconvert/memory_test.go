@@ -23,11 +23,11 @@ func TestMaxMemory(t *testing.T) {
 	}
 	large.WriteString("]")
 	dir := folder(t, map[string]string{"large.json": large.String(), "small.json": goodTrace})
-	tpconvert(t, dir, "--max-memory=80MiB", "large.json", "alone").expect(t, exitFailure, "large.json: this needs more than --max-memory=80 MiB")
+	tpconvert(t, dir, "--max-memory=100MiB", "large.json", "alone").expect(t, exitFailure, "large.json: this needs more than --max-memory=100 MiB")
 	if got := names(t, dir); slices.Contains(got, "alone") {
 		t.Error("there is a dataset")
 	}
-	tpconvert(t, dir, "--max-memory=80MiB", "-j2", "large.json", "small.json", "both").expect(t, exitSomeFailed, "large.json: this needs more than")
+	tpconvert(t, dir, "--max-memory=100MiB", "-j2", "large.json", "small.json", "both").expect(t, exitSomeFailed, "large.json: this needs more than")
 	var traces []string
 	for _, name := range names(t, dir, "both") {
 		if strings.HasPrefix(name, "trace_id=t_") {

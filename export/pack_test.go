@@ -134,6 +134,9 @@ func plainBytes(v any) []byte {
 }
 
 func TestPackedRowGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long to make so many rows")
+	}
 	files, want := packKinds(t, nil, map[string][2]int{"t_a": {100_000, 30_000}, "t_b": {60_000, 9_000}, "t_c": {90_000, 90_000}})
 	rows, f := readParquetGo(t, files[0].Path)
 	equalRows(t, rows, want)

@@ -455,6 +455,9 @@ func TestParquetStatistics(t *testing.T) {
 
 // TestParquetPages writes row groups of several pages.
 func TestParquetPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long to make so many rows")
+	}
 	const groupRows = 2*parquet.PageRows + 8
 	dir, rows, _ := writeKinds(t, groupRows+100, groupRows, Options{})
 	path := filepath.Join(dir, "kinds.parquet")

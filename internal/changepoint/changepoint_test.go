@@ -106,7 +106,11 @@ func TestLevel(t *testing.T) {
 
 // Changes of eight standard deviations are found where they are, also beside an outlier, and what is before and after them is measured.
 func TestFind(t *testing.T) {
-	for seed := range 20 {
+	seeds := 20
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		z := noise(seed, 90)
 		for i := range z[30:60] {
 			z[30+i] += 8

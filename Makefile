@@ -82,8 +82,10 @@ fleet-unit: ## tests of cmd/tpfleet that need no server
 fleet-test: fleet-lint ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
-# Everything in a folder, and what makes catalogs different; engines that read the tables, and metrics, are left out.
-fleet-quick: fleet-lint ## the checks of cmd/tpfleet for each change
+# Everything in a folder, and what makes catalogs different; engines that read the tables, metrics, and linters are left out.
+fleet-quick: ## the checks of cmd/tpfleet for each change
+	test -z "$$(gofmt -l cmd/tpfleet | tee /dev/stderr)"
+	cd cmd/tpfleet && $(GO) vet ./...
 	READERS=no GO=$(GO) .ci/fleet -run '^Test(Run|LostAnswers|NoTransactions)$$|^Test/^folder$$' -skip '^Test(Spark|CommitAfterCompact|Specs|SummarizeStored|TrendFindsTheBuild|Unpartitioned|Redact|RivalSpecs|TrendIsInterrupted)$$' $(TESTFLAGS)
 
 fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
@@ -119,7 +121,7 @@ unit-all:
 
 # The commands that ask by PerfettoSQL alone do the same with and without DuckDB, and SQLite the same in C and in Go.
 unit-pure:
-	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert ./sqlfuncs/dataframe ./sqlfuncs/sqlite
+	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report|ServeCrowd|ServeExport)' $(TESTFLAGS) ./cmd/tpconvert ./sqlfuncs/dataframe ./sqlfuncs/sqlite
 	CGO_ENABLED=0 $(GO) test -vet=off -run '^Test(Dialect|Lookups|Refused|TextLookups)$$' $(TESTFLAGS) ./sqlfuncs/perfettosql
 
 coverage: ## how much of ingest/proto the tests of whole traces run

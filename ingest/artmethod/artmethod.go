@@ -144,8 +144,8 @@ type thread struct {
 	read uint32 // records up to it, of its buffer
 }
 
-// of returns the state of a thread.
-func (r *reader) of(tid int64) *thread {
+// state returns the state of a thread.
+func (r *reader) state(tid int64) *thread {
 	t := r.threads[tid]
 	if t == nil {
 		t = &thread{}
@@ -359,7 +359,7 @@ func (r *reader) header() error {
 // record reads the rest of a record after its thread.
 func (r *reader) record(tid int64, data []byte) error {
 	id := binary.LittleEndian.Uint32(data)
-	t, at, cpu := r.of(tid), data[4:], int64(noTime)
+	t, at, cpu := r.state(tid), data[4:], int64(noTime)
 	if r.dual && len(at) >= 8 {
 		cpu, at = t.cpu.at(binary.LittleEndian.Uint32(at))*nsPerMicro, at[4:]
 	}

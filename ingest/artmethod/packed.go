@@ -91,7 +91,7 @@ func (r *reader) entries() error {
 	count := binary.LittleEndian.Uint32(b[3:]) >> 8
 	size := int64(binary.LittleEndian.Uint32(b[7:]))
 	block, read := &leb128{r: r.Reader, left: size}, uint32(0)
-	t, e := r.of(tid), entry{}
+	t, e := r.state(tid), entry{}
 	for block.left > 0 {
 		var action, id, ns uint64
 		cpu := int64(noTime)

@@ -67,7 +67,7 @@ func TestFolderIsQueried(t *testing.T) {
 	if got := converter(t, "query", "--format", "csv", f.folder, "SELECT straggler, skew FROM gpu_collective"); got != "straggler,skew\n1,5000\n" {
 		t.Errorf("the straggler of two ranks: %s", got)
 	}
-	layout, err := f.lake(t.Context(), t).Layout(t.Context())
+	layout, err := f.lake(t.Context(), t).Layout(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

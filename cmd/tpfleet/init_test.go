@@ -37,7 +37,7 @@ func writeSpec(t *testing.T, dir, name string, columns ...string) string {
 // layoutOf reads the layout.
 func layoutOf(t *testing.T, f *fleet) (l task.Layout) {
 	t.Helper()
-	at, err := f.lake(t.Context(), t).Layout(t.Context())
+	at, err := f.lake(t.Context(), t).Layout(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

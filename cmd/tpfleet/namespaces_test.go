@@ -63,7 +63,7 @@ func TestOldPlaces(t *testing.T) {
 	f.run(t, "", "run", f.upload(t, good[3:]...))
 	f.run(t, "", "gc", "--older-than", "0s")
 	equalTables(t, database(t), converted(t, good...), f.source(t, f.lake(t.Context(), t)))
-	layout, err := f.lake(t.Context(), t).Layout(t.Context())
+	layout, err := f.lake(t.Context(), t).Layout(t.Context(), "")
 	if err != nil || !strings.HasPrefix(layout, "file://"+f.tables+"/") {
 		t.Errorf("the layout is %s, %v", layout, err)
 	}

@@ -151,10 +151,7 @@ func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stor
 	if err := o.labels.check(); err != nil {
 		return nil, 0, err
 	}
-	layout, err := l.Layout(ctx)
-	if err == nil {
-		err = checkRedaction(ctx, l, o.redact)
-	}
+	layout, err := layoutFor(ctx, l, o.redact)
 	if err != nil {
 		return nil, 0, err
 	}

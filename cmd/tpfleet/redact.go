@@ -35,13 +35,13 @@ func (o *redactOptions) read() (*tpconvert.Redaction, error) {
 	return rules, err
 }
 
-// checkRedaction checks that a lake has these rules, if it has some.
-func checkRedaction(ctx context.Context, l *lake.Lake, rules *tpconvert.Redaction) error {
-	err := l.CheckRedaction(ctx, rules.Digest())
+// layoutFor returns the URL of the layout for tasks whose rows are redacted by these rules.
+func layoutFor(ctx context.Context, l *lake.Lake, rules *tpconvert.Redaction) (string, error) {
+	url, err := l.Layout(ctx, rules.Digest())
 	if errors.Is(err, task.ErrRedaction) {
 		err = usageError{err}
 	}
-	return err
+	return url, err
 }
 
 // args returns the flags with these values.

@@ -111,7 +111,7 @@ func testRedact(t *testing.T, f *fleet) {
 	}
 	all := func(in, message string) {
 		t.Helper()
-		for name, what := range map[string][]string{"plan": {f.traces}, "run": {f.traces}, "rework": {"--where", "true"}} {
+		for name, what := range map[string][]string{"plan": {f.traces}, "run": {f.traces}, "watch": {f.traces}, "rework": {"--where", "true"}} {
 			refused("", message, append(append([]string{name}, f.flags()...), what...)...)
 		}
 		refused(in, message, work...)

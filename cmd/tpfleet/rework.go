@@ -70,10 +70,7 @@ or those of them that are picked.
 			if metrics {
 				return measure(cmd, l, picked, &r)
 			}
-			if err := checkRedaction(cmd.Context(), l, r.redact); err != nil {
-				return err
-			}
-			layout, err := l.Layout(cmd.Context())
+			layout, err := layoutFor(cmd.Context(), l, r.redact)
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ func newInventor(t *testing.T, f *fleet) *inventor {
 	if err := os.WriteFile(v.file, []byte("A commit does not read files."), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	url, err := v.lake.Layout(t.Context())
+	url, err := v.lake.Layout(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

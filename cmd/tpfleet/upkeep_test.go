@@ -148,7 +148,7 @@ func testExpire(t *testing.T, f *fleet) {
 
 	// A result that is never committed, and files that are none of the tables' data.
 	l := f.lake(t.Context(), t)
-	layout, err := l.Layout(t.Context())
+	layout, err := l.Layout(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ answer, is tried again after --every, then after twice that, up to a day. Each c
 			if err != nil {
 				return err
 			}
-			if _, err := l.Layout(cmd.Context()); err != nil {
+			if _, err := layoutFor(cmd.Context(), l, r.redact); err != nil {
 				return err
 			}
 			if err := s.add(cmd.Context(), l); err != nil {

@@ -125,29 +125,25 @@ func (l *Lake) load(ctx context.Context, name string) (*table.Table, error) {
 // layoutProperty is the property of the ledger with the URL of the layout.
 const layoutProperty = "tpfleet.layout"
 
-// CheckRedaction returns task.ErrRedaction if the digest is not that of the lake's rules.
-func (l *Lake) CheckRedaction(ctx context.Context, digest string) error {
+// Layout returns the URL of the layout for tasks whose rows are redacted by the rules with this digest, or task.ErrRedaction if the lake has
+// others.
+func (l *Lake) Layout(ctx context.Context, redaction string) (string, error) {
 	ledger, err := l.load(ctx, task.Ledger)
-	if err != nil {
-		return err
-	}
-	layout, err := l.readLayout(ctx, ledger)
-	if err != nil {
-		return err
-	}
-	return layout.CheckRedaction(digest)
-}
-
-// Layout returns the URL of the layout for tasks.
-func (l *Lake) Layout(ctx context.Context) (string, error) {
-	t, err := l.load(ctx, task.Ledger)
 	if err != nil {
 		return "", err
 	}
-	if url := t.Properties()[layoutProperty]; url != "" {
-		return url, complete(t)
+	url := ledger.Properties()[layoutProperty]
+	if url == "" {
+		return "", errIncomplete
 	}
-	return "", errIncomplete
+	layout, err := l.readLayout(ctx, ledger)
+	if err == nil {
+		err = layout.CheckRedaction(redaction)
+	}
+	if err == nil {
+		err = complete(ledger)
+	}
+	return url, err
 }
 
 // complete returns an error if the ledger is of an older version, and lacks columns.

@@ -242,11 +242,15 @@ func (r *run) attempt(ctx context.Context, j *job) error {
 // convertJob converts a trace.
 func (r *run) convertJob(ctx context.Context, j *job) error {
 	begun := time.Now()
+	reading, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	_, repeatable := SourceOf(j.path)
+	defer r.guard.Add(repeatable, end)()
 	w, err := r.begin(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := r.read(ctx, j.path, w)
+	seen, err := r.read(reading, j.path, w)
 	var m *export.Manifest
 	if err == nil {
 		m = r.manifest(j, seen)
@@ -286,10 +290,6 @@ func (r *run) manifest(j *job, seen *Facts) *export.Manifest {
 
 // read reads the trace at path. Its rows go to sink.
 func (r *run) read(ctx context.Context, path string, sink table.Sink) (*Facts, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	_, repeatable := SourceOf(path)
-	defer r.guard.Add(repeatable, end)()
 	now := new(counters)
 	r.mu.Lock()
 	r.reading = append(r.reading, now)

@@ -32,13 +32,20 @@ type guarded struct {
 	ending     bool
 }
 
-// Add guards a conversion until done is called.
+// Add guards a conversion until done is called. If the guard ended it, done returns once its memory is free: until then no other
+// is ended, as it would answer for this one's.
 func (g *Guard) Add(repeatable bool, end context.CancelCauseFunc) (done func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := &guarded{end: end, repeatable: repeatable}
 	g.begun = append(g.begun, c)
 	return func() {
+		g.mu.Lock()
+		ended := c.ending
+		g.mu.Unlock()
+		if ended {
+			debug.FreeOSMemory()
+		}
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.begun = slices.DeleteFunc(g.begun, func(other *guarded) bool { return other == c })

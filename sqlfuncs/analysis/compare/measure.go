@@ -10,6 +10,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -338,14 +339,14 @@ func (m *measurer) profiles(ctx context.Context) error {
 	}
 	sampled := map[string]bool{}
 	for _, p := range all {
-		if p.Kind == stacks.KindSamples {
+		if p.Kind == profiles.KindSamples {
 			if sampled[p.Scope] || p.Metric == "time" {
 				continue
 			}
 			sampled[p.Scope] = true
 		}
 		timed := slices.ContainsFunc(all, func(o *stacks.Profile) bool { return o.Scope == p.Scope && o.Unit == "nanoseconds" })
-		if timed && p.Kind != stacks.KindSamples && p.Unit != "nanoseconds" {
+		if timed && p.Kind != profiles.KindSamples && p.Unit != "nanoseconds" {
 			continue
 		}
 		unit := p.Unit

@@ -14,7 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
-	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
@@ -96,7 +96,7 @@ func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
 	}
 	p.DefaultSampleType = r.Metric
 	p.Comments = []string{fmt.Sprintf("%s of %s%s%s", strings.Join(scopes, ", "), r.Name, r.filters(), note)}
-	if chosen.kind == stacks.KindProfile && len(scopes) == 1 {
+	if chosen.kind == profiles.KindProfile && len(scopes) == 1 {
 		err = r.readFacts(ctx, p, scopes[0])
 	}
 	return p, err
@@ -267,9 +267,9 @@ func list(all []string) string {
 func (r *reader) admit(ctx context.Context, kind string) error {
 	timed := r.From != "" || r.To != ""
 	switch {
-	case kind == stacks.KindProfile && (timed || r.Process != "" || r.Thread != ""):
+	case kind == profiles.KindProfile && (timed || r.Process != "" || r.Thread != ""):
 		return SelectionError{errors.New("the profile contains only sums: --process, --thread, --from and --to do not apply")}
-	case (kind == stacks.KindHeap || kind == kindGraph) && r.Thread != "":
+	case (kind == profiles.KindHeap || kind == kindGraph) && r.Thread != "":
 		return SelectionError{errors.New("memory belongs to processes: --thread does not apply")}
 	}
 	for _, filter := range []struct{ wanted, what, table, name, number, matching string }{

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 )
 
 // The kinds of profiles that are not in the view _stack_value.
@@ -151,10 +151,10 @@ func (r *reader) chooseMetric(s *source) error {
 	return nil
 }
 
-// sources lists the profiles of the input, in the order of stacks.Sort.
+// sources lists the profiles of the input, in the order of profiles.Sort.
 func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 	type measure struct {
-		stacks.Measure
+		profiles.Measure
 		fraction bool // there are values that are not whole
 	}
 	var measures []measure
@@ -169,7 +169,7 @@ func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stacks.Sort(measures, func(m measure) stacks.Measure { return m.Measure })
+	profiles.Sort(measures, func(m measure) profiles.Measure { return m.Measure })
 	for _, m := range measures {
 		at := slices.IndexFunc(all, func(s *source) bool { return s.kind == m.Kind && s.scope == m.Scope })
 		if at < 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	tree "github.com/tpconvert/tpconvert/model/profile"
-	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -54,7 +54,7 @@ func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scope
 			}
 			return err
 		})
-	if err != nil || from.kind != stacks.KindProfile || r.OneMetric {
+	if err != nil || from.kind != profiles.KindProfile || r.OneMetric {
 		return err
 	}
 	return r.readLabels(ctx, b, sites, place, inScope)
@@ -91,7 +91,7 @@ func (r *reader) readFrames(ctx context.Context, kind string, sites *traceStacks
 				lines := at.lines[:0]
 				at = next
 				at.lines = lines
-				if kind == stacks.KindProfile { // addresses are relative to the mapping, not to the file
+				if kind == profiles.KindProfile { // addresses are relative to the mapping, not to the file
 					at.relOffset, at.buildID = 0, plainBuildID(at.buildID)
 				} else {
 					at.relOffset += at.offset

@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/analysis/stacks"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -234,7 +235,7 @@ func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 			SQL: strings.TrimSpace(stacks.SpansByParent), Trees: []int{m.draw(spans, nil)}}
 		figures = append([]Figure{f}, figures...)
 	}
-	profiles, err := stacks.Slices(ctx, m.s)
+	all, err := stacks.Slices(ctx, m.s)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func (m *maker) slices(ctx context.Context) ([]Figure, error) {
 		return nil, err
 	}
 	f := Figure{Title: "Slices by what is around them", SQL: strings.TrimSpace(stacks.SlicesByStack)}
-	for _, p := range profiles {
+	for _, p := range all {
 		charts := threadCharts
 		if p.Kind == stacks.KindGPUSlices {
 			charts = gpuCharts
@@ -340,7 +341,7 @@ func (m *maker) profile(ctx context.Context) ([]Figure, error) {
 	var figures []Figure
 	for i, p := range all[:min(len(all), maxTrees)] {
 		var charts []*stacks.Chart
-		if p.Kind == stacks.KindSamples {
+		if p.Kind == profiles.KindSamples {
 			if charts, err = stacks.SampleCharts(ctx, m.s, p); err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package stacks
 import (
 	"context"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
@@ -116,7 +117,7 @@ func SliceCharts(ctx context.Context, s *session.Session) (threads, gpus []*Char
 }
 
 // samplesInTime are the samples of the threads with the greatest values, in order.
-func samplesInTime(m Measure) string {
+func samplesInTime(m profiles.Measure) string {
 	return `
 WITH sample AS MATERIALIZED (
   SELECT utid, ts, callsite_id, value FROM _stack_value

@@ -8,12 +8,19 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/profiles"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// The kinds of what is no profile, but shown as one: slices of threads, and those of GPUs, which run beside them.
+const (
+	KindSlices    = "slices"
+	KindGPUSlices = "GPU slices"
 )
 
 // Profile is what one metric of a profile says: a tree of functions for each thread.
 type Profile struct {
-	Measure
+	profiles.Measure
 	Owners  []Owner
 	Nodes   []Node // parents come first
 	Total   float64
@@ -106,7 +113,7 @@ func each(ctx context.Context, s *session.Session, query string, row func([]any)
 	return s.Each(ctx, query, func(q *session.Query) error { return q.Each(ctx, row) })
 }
 
-// Read returns the profiles of a trace, in the order of Sort. The session runs PerfettoSQL.
+// Read returns the profiles of a trace, in the order of profiles.Sort. The session runs PerfettoSQL.
 func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 	r, err := newReader(ctx, s)
 	var all []*Profile
@@ -122,8 +129,8 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 			}
 			kind, _ := v[7].(string)
 			if p := r.profile; p == nil || p.Kind != kind || p.Scope != texts[0] || p.Metric != texts[1] || p.Unit != texts[2] {
-				r.begin(&Profile{Measure: Measure{Kind: kind, Scope: texts[0], Metric: texts[1], Unit: texts[2], Place: math.MaxInt64}})
-				if kind == KindProfile {
+				r.begin(&Profile{Measure: profiles.Measure{Kind: kind, Scope: texts[0], Metric: texts[1], Unit: texts[2], Place: math.MaxInt64}})
+				if kind == profiles.KindProfile {
 					r.dropped = dropped[texts[0]]
 					r.profile.Dropped = r.dropped != nil
 				}
@@ -152,7 +159,7 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 			}
 		}
 	}
-	Sort(all, func(p *Profile) Measure { return p.Measure })
+	profiles.Sort(all, func(p *Profile) profiles.Measure { return p.Measure })
 	return all, nil
 }
 
@@ -283,7 +290,7 @@ func Slices(ctx context.Context, s *session.Session) (all []*Profile, err error)
 	err = each(ctx, s, SlicesByStack, func(v []any) error {
 		if gpu, _ := v[0].(int64); gpu != last {
 			last = gpu
-			m := Measure{Kind: KindSlices, Scope: "slices of threads", Metric: "time", Unit: "nanoseconds"}
+			m := profiles.Measure{Kind: KindSlices, Scope: "slices of threads", Metric: "time", Unit: "nanoseconds"}
 			if gpu != 0 {
 				m.Kind, m.Scope = KindGPUSlices, "slices of GPUs"
 			}

@@ -1,4 +1,5 @@
-// Package profiles has the functions about call stacks: callsites, texts of stacks, pprof profiles and flame graphs.
+// Package profiles has the functions about call stacks: callsites, texts of stacks, pprof profiles, flame graphs, and the order of what
+// profiles measure.
 package profiles
 
 import "github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
@@ -11,4 +12,5 @@ func Define(d *define.Definer) {
 	defineCallsites(d, callsites)
 	defineProfile(d, callsites, lines)
 	defineFlamegraph(d, callsites, lines)
+	defineMeasures(d)
 }

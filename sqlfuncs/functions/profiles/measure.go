@@ -1,8 +1,12 @@
-package stacks
+package profiles
 
 import (
 	"cmp"
 	"slices"
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // The kinds of profiles, in order of preference.
@@ -10,12 +14,6 @@ const (
 	KindSamples = "samples" // with times and threads
 	KindProfile = "profile" // sums without times, as in pprof files
 	KindHeap    = "heap"    // allocations, with times and processes
-)
-
-// The kinds of what is no profile, but shown as one: slices of threads, and those of GPUs, which run beside them.
-const (
-	KindSlices    = "slices"
-	KindGPUSlices = "GPU slices"
 )
 
 var kinds = []string{KindSamples, KindProfile, KindHeap}
@@ -81,4 +79,36 @@ func (m Measure) rank(standard Measure) (rank int) {
 		rank++
 	}
 	return rank
+}
+
+// measuresAggregate is Sort for queries: it makes a JSON array of the ids of measures, in order.
+type measuresAggregate struct {
+	ids      []int64
+	measures map[int64]Measure
+}
+
+func defineMeasures(d *define.Definer) {
+	d.Aggregate("__intrinsic_sort_measures", 7, func() sqlite.Aggregate { return &measuresAggregate{measures: map[int64]Measure{}} })
+}
+
+// Step adds a measure: its id, kind, scope, metric, place, and whether it is the own one and has values.
+func (a *measuresAggregate) Step(args []sqlite.Value) error {
+	id := args[0].Int()
+	a.ids = append(a.ids, id)
+	a.measures[id] = Measure{Kind: args[1].Text(), Scope: args[2].Text(), Metric: args[3].Text(), Place: args[4].Int(),
+		Own: args[5].Int() != 0, Measured: args[6].Int() != 0}
+	return nil
+}
+
+func (a *measuresAggregate) Result(c sqlite.Context) error {
+	Sort(a.ids, func(id int64) Measure { return a.measures[id] })
+	text := []byte("[")
+	for i, id := range a.ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	c.Text(string(append(text, ']')))
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model"
@@ -19,7 +20,7 @@ type Facts struct {
 	Events     int64       // rows that have a time of their own
 	Stats      []Stat      // that are not zero
 	Start, End *int64      // of any event, in ns of the trace clock, or nil
-	StartUnix  *int64      // wall clock at Start, ns since 1970, or nil
+	StartUnix  *int64      // wall clock at Start, or when a profile without times began, ns since 1970, or nil
 	Machine    Machine     // that recorded the trace
 	Rank       *int64      // of the traced process in its job, or nil
 	WorldSize  *int64      // number of ranks in the job, or nil
@@ -63,8 +64,11 @@ type observer struct {
 	ctx  context.Context
 	to   table.Sink    // nil drops the rows
 	rows *atomic.Int64 // of all tables
-	wall *int64        // wall clock at 0 of the trace clock, ns since 1970
 	host []string      // names of machines in metadata
+
+	wall     *int64 // wall clock at 0 of the trace clock, ns since 1970
+	realtime bool   // the trace clock is a wall clock
+	began    *int64 // the first profile of sums, ns since 1970
 }
 
 // Chunk implements table.Sink. Once the context is done, it returns the context's error.
@@ -99,7 +103,7 @@ func (o *observer) see(c *table.Chunk) {
 	case "machine":
 		o.machines(c)
 	case "metadata":
-		o.job(c)
+		o.metadata(c)
 	}
 }
 
@@ -115,10 +119,18 @@ func (o *observer) count(c *table.Chunk) {
 	}
 }
 
+// year2000 is its beginning in ns since 1970. A wall clock that is earlier is none: log files name no year, for example.
+const year2000 = 946684800 * int64(time.Second)
+
 // facts returns the facts once all chunks were seen.
 func (o *observer) facts() *Facts {
-	if o.wall != nil && o.Start != nil {
+	switch {
+	case o.Start == nil: // of a profile, sums alone
+		o.StartUnix = o.began
+	case o.wall != nil:
 		o.StartUnix = new(*o.wall + *o.Start)
+	case o.realtime && *o.Start >= year2000:
+		o.StartUnix = o.Start
 	}
 	if o.Machine.Name == "" && len(o.host) == 1 {
 		o.Machine.Name = o.host[0]
@@ -175,10 +187,17 @@ func (o *observer) clocks(c *table.Chunk) {
 	}
 }
 
-// job finds the place of the traced process in its job, and the names of machines.
-func (o *observer) job(c *table.Chunk) {
+// metadata finds the place of the traced process in its job, the names of machines, and what is known of the wall clock.
+func (o *observer) metadata(c *table.Chunk) {
 	for row := range c.Rows {
 		switch textAt(c, "name", row) {
+		case "trace_time_clock_id":
+			clock := numberAt(c, "int_value", row)
+			o.realtime = clock != nil && *clock == model.ClockRealtime
+		case "pprof_time_nanos":
+			if began := numberAt(c, "int_value", row); began != nil && *began >= year2000 && (o.began == nil || *began < *o.began) {
+				o.began = began
+			}
 		case model.Rank:
 			o.Rank = numberAt(c, "int_value", row)
 		case model.WorldSize:

@@ -14,7 +14,7 @@ type Trace struct {
 	Format                    table.String `tp:"8,format" doc:"Formats of the input and of the files in it, outermost first, separated by slashes."`
 	StartTS                   table.Int64  `tp:"9,start_ts,null" doc:"Earliest timestamp of any event, or the start of the part that was cut out, ns of the trace clock, NULL if there are no events."`
 	EndTS                     table.Int64  `tp:"10,end_ts,null" doc:"Latest timestamp of any event, or the end of the part, ns of the trace clock."`
-	StartUnixNs               table.Int64  `tp:"11,start_unix_ns,null" doc:"Wall clock at start_ts, ns since 1970-01-01 UTC, if the trace contains it."`
+	StartUnixNs               table.Int64  `tp:"11,start_unix_ns,null" doc:"Wall clock at start_ts, or when a profile without times began, ns since 1970-01-01 UTC, if the trace contains it."`
 	MachineName               table.String `tp:"12,machine_name" doc:"Name that the machine reports."`
 	Sysname                   table.String `tp:"13,sysname" doc:"Name of the operating system, as uname gives it."`
 	Release                   table.String `tp:"14,release" doc:"Release of the operating system."`

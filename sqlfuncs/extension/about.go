@@ -39,7 +39,7 @@ type aboutTrace struct {
 	SHA256      table.String `tp:"4,sha256" doc:"SHA-256 of the trace, hexadecimal."`
 	StartTS     table.Int64  `tp:"5,start_ts,null" doc:"Earliest timestamp of any event, ns of the trace clock."`
 	EndTS       table.Int64  `tp:"6,end_ts,null" doc:"Latest timestamp of any event, ns of the trace clock."`
-	StartUnixNS table.Int64  `tp:"7,start_unix_ns,null" doc:"Wall clock at start_ts, ns since 1970-01-01 UTC, if the trace contains it."`
+	StartUnixNS table.Int64  `tp:"7,start_unix_ns,null" doc:"Wall clock at start_ts, or when a profile without times began, ns since 1970-01-01 UTC, if the trace contains it."`
 	Events      table.Int64  `tp:"8,events" doc:"Number of events."`
 	Lost        table.Int64  `tp:"9,lost" doc:"Number of events that were lost, as far as they were counted."`
 	Incomplete  table.Bool   `tp:"10,incomplete" doc:"Whether the trace ends too early."`

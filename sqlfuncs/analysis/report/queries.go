@@ -19,7 +19,7 @@ SELECT name, format,
     (SELECT replace(substr(rest, 1, instr(rest || ' ', ' ') - 1), '/', ' ') FROM (SELECT substr(name, instr(name, 'Chrome/')) AS rest FROM agent))) AS runtime,
   (SELECT group_concat(name, ', ') FROM (SELECT iif(count(*) > 1, count(*) || ' ', '') || name AS name FROM gpu WHERE name IS NOT NULL GROUP BY name)) AS gpus,
   bytes, start_ts, end_ts, (SELECT int_value FROM known WHERE name = 'pprof_duration_nanos') AS recorded_dur,
-  strftime('%Y-%m-%d %H:%M:%S', coalesce(start_unix_ns, (SELECT int_value FROM known WHERE name = 'pprof_time_nanos')) / 1000000000, 'unixepoch') || ' UTC' AS recorded,
+  strftime('%Y-%m-%d %H:%M:%S', start_unix_ns / 1000000000, 'unixepoch') || ' UTC' AS recorded,
   machine_name, concat_ws(' ', sysname, release, arch) AS system, num_cpus, system_ram_bytes,
   concat_ws(' ', android_device_manufacturer, android_build_fingerprint) AS device, android_sdk_version, rank, world_size, sha256, converter_version
 FROM dataset_trace`

@@ -75,7 +75,7 @@ var ledgerColumns = []ledgerColumn{
 	{"format", true, false, "Formats of the trace and of the files in it, outermost first, separated by slashes.", func(e *entry) any { return &e.Format }},
 	{"start_ts", false, false, "Earliest timestamp of any event, ns of the trace clock.", func(e *entry) any { return &e.Start }},
 	{"end_ts", false, false, "Latest timestamp of any event, ns of the trace clock.", func(e *entry) any { return &e.End }},
-	{"start_unix_ns", false, false, "Wall clock at start_ts, ns since 1970-01-01 UTC.", func(e *entry) any { return &e.StartUnix }},
+	{"start_unix_ns", false, false, "Wall clock at start_ts, or when a profile without times began, ns since 1970-01-01 UTC.", func(e *entry) any { return &e.StartUnix }},
 	{"machine_name", true, false, "Name that the machine reports.", func(e *entry) any { return &e.Machine.Name }},
 	{"sysname", true, false, "Name of the operating system.", func(e *entry) any { return &e.Machine.Sysname }},
 	{"release", true, false, "Release of the operating system.", func(e *entry) any { return &e.Machine.Release }},

@@ -23,6 +23,7 @@ type Machine struct {
 	tids    tidIndex
 	changes int         // see ThreadChanges
 	pids    paged.Index // the process that currently has each pid
+	strays  int         // threads whose process is unknown
 	// Only a few threads and processes have hints.
 	threadHints  map[schema.UTID]*hints
 	processHints map[schema.UPID]*hints
@@ -86,7 +87,7 @@ const none int32 = table.None
 type threadState struct {
 	tid          uint32 // the lower half
 	upid         int32
-	older        int32 // previous thread with the tid
+	older, newer int32 // threads with the tid
 	member       int32 // next thread of the process
 	live         bool  // it is the newest living thread with its tid
 	listed       bool  // only a list has named it so far, see List
@@ -127,7 +128,8 @@ func (m *Machine) addThread(tid int64) schema.UTID {
 	t.IsIdle.Set(row, false)
 	utid := schema.UTID(row)
 	m.all.threads.list.Extend(int(utid) + 1)
-	*m.thread(utid) = threadState{tid: uint32(tid), upid: none, older: none, member: none}
+	*m.thread(utid) = threadState{tid: uint32(tid), upid: none, older: none, newer: none, member: none}
+	m.strays++
 	if upper := int32(tid >> 32); upper != 0 {
 		*m.all.threads.wide.At(int(utid)) = upper
 	}
@@ -268,7 +270,10 @@ func (m *Machine) threadIn(tid int64, upid schema.UPID, main, mains bool) schema
 	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
-	utid := m.find(tid, m.PID(upid))
+	utid, ok := m.member(tid, upid)
+	if !ok {
+		utid = m.find(tid, m.PID(upid))
+	}
 	if utid == table.None {
 		utid = m.StartThread(nil, tid)
 	} else {
@@ -288,14 +293,37 @@ func (m *Machine) threadIn(tid int64, upid schema.UPID, main, mains bool) schema
 	return utid
 }
 
+// fewMembers are so many that looking at them is quick.
+const fewMembers = 32
+
+// member is find for a process of few threads: thousands of processes may each have a thread with the tid. It says nothing if the
+// order of threads, or one whose process is unknown, matters.
+func (m *Machine) member(tid int64, upid schema.UPID) (found schema.UTID, ok bool) {
+	if m.strays > 0 || m.LiveProcess(m.PID(upid)) != upid {
+		return table.None, false
+	}
+	found = table.None
+	at := schema.UTID(m.proc(upid).members)
+	for n := 0; at != table.None; n++ {
+		if n == fewMembers {
+			return table.None, false
+		}
+		if m.TID(at) == tid && m.tids.has(tid, at) && m.alive(at) {
+			if found != table.None {
+				return table.None, false
+			}
+			found = at
+		}
+		at = schema.UTID(m.thread(at).member)
+	}
+	return found, true
+}
+
 // find returns the newest living thread with the tid whose process has the pid or is
 // unknown, or table.None.
 func (m *Machine) find(tid, pid int64) schema.UTID {
 	for utid := m.tids.newest(tid); utid != table.None; utid = m.tids.older(utid) {
-		if !m.alive(utid) {
-			continue
-		}
-		if upid := m.ProcessOf(utid); upid == table.None || m.PID(upid) == pid {
+		if upid := m.ProcessOf(utid); (upid == table.None || m.PID(upid) == pid) && m.alive(utid) {
 			return utid
 		}
 	}
@@ -339,10 +367,25 @@ func (m *Machine) setProcess(utid schema.UTID, upid schema.UPID, main bool) {
 	m.changes++
 	t, p := m.thread(utid), m.proc(upid)
 	if t.upid != int32(upid) {
+		m.leaveProcess(utid)
 		t.upid, t.member, p.members = int32(upid), p.members, int32(utid)
 	}
 	m.all.tables.Thread.UPID.Set(int64(utid), upid)
 	m.all.tables.Thread.IsMainThread.Set(int64(utid), main)
+}
+
+// leaveProcess takes a thread from the members of its process, if that is known.
+func (m *Machine) leaveProcess(utid schema.UTID) {
+	t := m.thread(utid)
+	if t.upid == none {
+		m.strays--
+		return
+	}
+	at := &m.proc(schema.UPID(t.upid)).members
+	for *at != int32(utid) {
+		at = &m.thread(schema.UTID(*at)).member
+	}
+	*at = t.member
 }
 
 // Process returns the process with the pid. If there is none, it adds one with its main thread.
@@ -503,7 +546,6 @@ func (m *Machine) IdleThread() schema.UTID { return m.swapperThread }
 // as in Linux traces.
 func (m *Machine) UseIdleProcess() {
 	m.changes++
-	m.thread(m.swapperThread).older = none
 	m.tids.forget(0)
 	m.tids.chain(0, m.swapperThread)
 	m.tids.setLive(0, m.swapperThread)

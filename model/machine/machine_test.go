@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tpconvert/tpconvert/model"
@@ -100,5 +101,38 @@ func TestCPUs(t *testing.T) {
 	}
 	if a, b := first.CPU(-1), first.CPU(5000); a == b || a != first.CPU(-1) || min(a, b) < 1<<40 {
 		t.Errorf("ids %d and %d of odd numbers", a, b)
+	}
+}
+
+// Threads are found by their process as by their tid, which is what happens while the process of a thread is unknown.
+func TestThreadsOfManyProcesses(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	s, other := model.NewStore(model.Options{}), model.NewStore(model.Options{})
+	defer s.Close()
+	defer other.Close()
+	m, byTID := s.Machine(0), other.Machine(0)
+	byTID.Thread(1000) // its process is unknown, and its utid comes first
+	const first = 1
+	for i := range int64(20000) {
+		tid, pid := 1+random.Int64N(9), 1+random.Int64N(9)
+		switch random.IntN(8) {
+		case 0:
+			m.StartProcess(&i, model.None, pid, 0, 0)
+			byTID.StartProcess(&i, model.None, pid, 0, 0)
+		case 1:
+			m.EndThread(i, tid)
+			byTID.EndThread(i, tid)
+		default:
+			if got, want := m.ThreadOf(tid, pid), byTID.ThreadOf(tid, pid)-first; got != want {
+				t.Fatalf("%d: thread %d of process %d is %d, want %d", i, tid, pid, got, want)
+			}
+		}
+		got, want := m.LiveThread(tid), byTID.LiveThread(tid)
+		if want != model.None {
+			want -= first
+		}
+		if got != want {
+			t.Fatalf("%d: thread %d is %d, want %d", i, tid, got, want)
+		}
 	}
 }

@@ -77,34 +77,50 @@ func (x *tidIndex) newest(tid int64) schema.UTID {
 // older returns the previous thread with the same tid, or table.None.
 func (x *tidIndex) older(utid schema.UTID) schema.UTID { return schema.UTID(x.thread(utid).older) }
 
+// has reports whether a thread with the tid can be found by it.
+func (x *tidIndex) has(tid int64, utid schema.UTID) bool {
+	return x.thread(utid).newer != none || x.newest(tid) == utid
+}
+
 // chain makes a thread the newest of its tid.
 func (x *tidIndex) chain(tid int64, utid schema.UTID) {
-	x.thread(utid).older = int32(x.newest(tid))
+	t, before := x.thread(utid), x.newest(tid)
+	t.older, t.newer = int32(before), none
+	if before != table.None {
+		x.thread(before).newer = int32(utid)
+	}
 	x.index.Set(uint64(tid), int(utid), x.key)
 }
 
-// unchain removes a thread from the chain of its tid.
+// unchain removes a thread from the chain of its tid, if it is there.
 func (x *tidIndex) unchain(tid int64, utid schema.UTID) {
-	x.thread(utid).live = false
+	t := x.thread(utid)
+	t.live = false
 	x.forgetRecent(tid)
-	newest := x.newest(tid)
+	if !x.has(tid, utid) {
+		return
+	}
 	switch {
-	case newest != utid:
-		for at := newest; at != table.None; at = x.older(at) {
-			if x.older(at) == utid {
-				x.thread(at).older = x.thread(utid).older
-				return
-			}
-		}
-	case x.older(utid) != table.None:
-		x.index.Set(uint64(tid), int(x.older(utid)), x.key)
+	case t.newer != none:
+		x.thread(schema.UTID(t.newer)).older = t.older
+	case t.older != none:
+		x.index.Set(uint64(tid), int(t.older), x.key)
 	default:
 		x.index.Delete(uint64(tid), x.key)
 	}
+	if t.older != none {
+		x.thread(schema.UTID(t.older)).newer = t.newer
+	}
+	t.older, t.newer = none, none
 }
 
 // forget removes all threads of the tid from the index.
 func (x *tidIndex) forget(tid int64) {
+	for at := x.newest(tid); at != table.None; {
+		t := x.thread(at)
+		at = schema.UTID(t.older)
+		t.older, t.newer = none, none
+	}
 	x.index.Delete(uint64(tid), x.key)
 	x.forgetRecent(tid)
 }

@@ -22,6 +22,7 @@ var jsonEvents = []Format{
 	events("json-thread-names", `"ph":"M","pid":1,"tid":2,"ts":$i,"name":"thread_name","args":{"name":"n$i"}`),
 	events("json-late-processes", `"ph":"X","pid":1,"tid":$(i+10),"ts":$i,"dur":1,"name":"n"`,
 		`"ph":"X","pid":$(i+10),"tid":$(i+10),"ts":$i,"dur":1,"name":"n"`),
+	events("json-processes", `"ph":"X","pid":$(i+10),"tid":1,"ts":$i,"dur":1,"name":"n"`),
 	events("json-objects", `"ph":"O","pid":1,"tid":2,"ts":$i,"id":$i,"name":"n","args":{"snapshot":{"a":1}}`),
 	whole("json-series", "["+work+`,{"ph":"C","pid":1,"ts":5,"name":"c","args":{`, each(",", `"v$i":$i`), "}}]"),
 	whole("json-args-of-slice", `[{"ph":"X","pid":1,"tid":2,"ts":5,"dur":5,"name":"n","args":{`, each(",", `"k$i":$i`), "}}]"),

@@ -92,6 +92,7 @@ type threadState struct {
 	live         bool  // it is the newest living thread with its tid
 	listed       bool  // only a list has named it so far, see List
 	ended        bool
+	awaited      bool // its process is that of other threads, or the parent of processes: see resolve
 	namePriority ThreadPriority
 }
 
@@ -267,7 +268,7 @@ func (m *Machine) ThreadIn(tid int64, upid schema.UPID, mains bool) schema.UTID 
 }
 
 func (m *Machine) threadIn(tid int64, upid schema.UPID, main, mains bool) schema.UTID {
-	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && len(m.assocs)+len(m.children) == 0 {
+	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && !m.thread(utid).awaited {
 		return utid
 	}
 	utid, ok := m.member(tid, upid)
@@ -287,9 +288,7 @@ func (m *Machine) threadIn(tid int64, upid schema.UPID, main, mains bool) schema
 	if m.ProcessOf(utid) == table.None {
 		m.setProcess(utid, upid, main)
 	}
-	if len(m.assocs) > 0 || len(m.children) > 0 {
-		m.resolve(utid, m.ProcessOf(utid), mains)
-	}
+	m.resolve(utid, m.ProcessOf(utid), mains)
 	return utid
 }
 
@@ -475,6 +474,7 @@ func (m *Machine) SetParentThread(upid schema.UPID, parent schema.UTID) {
 		return
 	}
 	m.children = append(m.children, pendingChild{parent, upid})
+	m.thread(parent).awaited = true
 }
 
 // ProcessOf returns the thread's process, or table.None.
@@ -599,6 +599,7 @@ func (m *Machine) Associate(a, b schema.UTID, mains bool) bool {
 		return upidA == upidB
 	default:
 		m.assocs = append(m.assocs, [2]schema.UTID{a, b})
+		m.thread(a).awaited, m.thread(b).awaited = true, true
 	}
 	return true
 }
@@ -614,6 +615,10 @@ func (m *Machine) resolve(utid schema.UTID, upid schema.UPID, mains bool) {
 	for work := []schema.UTID{utid}; len(work) > 0; {
 		utid := work[len(work)-1]
 		work = work[:len(work)-1]
+		if !m.thread(utid).awaited {
+			continue
+		}
+		m.thread(utid).awaited = false
 		m.children = slices.DeleteFunc(m.children, func(c pendingChild) bool {
 			if c.parent != utid {
 				return false

@@ -19,6 +19,8 @@ var texts = []Format{
 	marks("systrace-processes", "$(i+1)", "B|$(i+1)|n"),
 	lines("systrace-sched", systraceHead,
 		"  a-$i (1) [000] d..3 "+seconds+": sched_switch: prev_comm=a prev_pid=$i prev_prio=120 prev_state=R ==> next_comm=a next_pid=$(i+1) next_prio=120\n"),
+	lines("systrace-tasks", systraceHead, "  a-5 (-----) [000] d..3 "+seconds+": task_newtask: pid=$(i+10) comm=b clone_flags=3d0f00 oom_score_adj=0\n"+
+		"  c-9 (    9) [000] d..3 "+seconds+": tracing_mark_write: I|9|n\n"),
 	lines("systrace-wakeups", systraceHead, "  a-1 (1) [000] d..3 "+seconds+": sched_waking: comm=b pid=$(i+2) prio=120 target_cpu=000\n"),
 	lines("systrace-binder", systraceHead,
 		"  a-1 (1) [000] d..3 "+seconds+": binder_transaction: transaction=$(i+1) dest_node=1 dest_proc=7 dest_thread=8 reply=0 flags=0x10 code=0x1\n"),

@@ -88,15 +88,15 @@ type measuresAggregate struct {
 }
 
 func defineMeasures(d *define.Definer) {
-	d.Aggregate("__intrinsic_sort_measures", 7, func() sqlite.Aggregate { return &measuresAggregate{measures: map[int64]Measure{}} })
+	d.Aggregate("__intrinsic_sort_measures", 8, func() sqlite.Aggregate { return &measuresAggregate{measures: map[int64]Measure{}} })
 }
 
-// Step adds a measure: its id, kind, scope, metric, place, and whether it is the own one and has values.
+// Step adds a measure: its id, kind, scope, metric, unit, place, and whether it is the own one and has values.
 func (a *measuresAggregate) Step(args []sqlite.Value) error {
 	id := args[0].Int()
 	a.ids = append(a.ids, id)
-	a.measures[id] = Measure{Kind: args[1].Text(), Scope: args[2].Text(), Metric: args[3].Text(), Place: args[4].Int(),
-		Own: args[5].Int() != 0, Measured: args[6].Int() != 0}
+	a.measures[id] = Measure{Kind: args[1].Text(), Scope: args[2].Text(), Metric: args[3].Text(), Unit: args[4].Text(),
+		Place: args[5].Int(), Own: args[6].Int() != 0, Measured: args[7].Int() != 0}
 	return nil
 }
 

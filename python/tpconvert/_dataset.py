@@ -194,13 +194,13 @@ _shown: set[str] = set()
 
 def _holds_library() -> bool:
     """Whether the report of the cell that runs holds the library for pictures. That of the first
-    cell does, for the others, and that of a cell that runs again, since the first may be gone.
-    Colab's cells are of different origins, so each report has its own."""
+    cell does, for the others, and that of a cell that runs again, since the first may be gone."""
     try:
-        cell = sys.modules["IPython"].get_ipython().get_parent()["metadata"]["cellId"]
+        about = sys.modules["IPython"].get_ipython().get_parent()["metadata"]
+        cell = about.get("cellId") or about["colab"]["cell_id"]
     except (AttributeError, KeyError):  # no notebook, or one that does not name its cells
         return True
-    holds = not _shown or cell in _shown or "google.colab" in sys.modules
+    holds = not _shown or cell in _shown
     _shown.add(cell)
     return holds
 

@@ -9,21 +9,28 @@ function unpack(id) {
   return new Response(packed.pipeThrough(new DecompressionStream("gzip")));
 }
 
-// In a notebook, one report holds the library for all: it stays with the page that shows their frames.
+// In a notebook, one report holds the library for all. It stays with the page that shows their frames. Colab
+// shows each cell in a page of its own: the report that holds the library sends it to those that ask for it.
 async function library() {
+  if (parent === window) return unpack("library").text();
+  const others = new BroadcastChannel(document.querySelector("meta[http-equiv]").content); // the same policy is the same library
   if (document.getElementById("library").textContent) {
     const text = await unpack("library").text();
-    try { if (parent !== window) parent.tpconvertLibrary = text; } catch { /* the frame is of another origin */ }
+    try { parent.tpconvertLibrary = text; } catch { /* the frame is of another origin */ }
+    others.onmessage = e => { if (e.data === "wanted") others.postMessage(text); };
     return text;
   }
   const missing = make("p", document.querySelector("header"), {className: "note", textContent: "Pictures come with the library of the notebook's first report. Run this cell again if that one is gone."});
+  let text;
+  others.onmessage = e => { if (e.data !== "wanted") text = e.data; };
   for (;; await new Promise(wait => setTimeout(wait, 250))) {
-    try {
-      if (parent.tpconvertLibrary) break;
-    } catch { /* the frame is of another origin */ }
+    try { text ??= parent.tpconvertLibrary; } catch { /* the frame is of another origin */ }
+    if (text) break;
+    others.postMessage("wanted");
   }
+  others.close();
   missing.remove();
-  return parent.tpconvertLibrary;
+  return text;
 }
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name); }

@@ -309,8 +309,8 @@ def test_readme(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None
     names: dict[str, object] = {"glob": glob, "pandas": pandas, "polars": polars, "pyarrow": pyarrow}
     tpconvert.convert(TESTDATA / "chromium.json.gz", "out").close()
     run = 0
-    for example in re.findall(r"(?:^    .+\n)+", section, re.MULTILINE):
-        code = textwrap.dedent(example)
+    for fenced, indented in re.findall(r"^```\w+ .+\n((?:.+\n)+)```$|((?:^    .+\n)+)", section, re.MULTILINE):
+        code = fenced or textwrap.dedent(indented)
         if code.startswith(("tpconvert ", "uvx ")):
             continue
         if "trace_id" in code and not pathlib.Path("out/_tpconvert").exists():

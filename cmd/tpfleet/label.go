@@ -12,14 +12,15 @@ import (
 
 func newLabelCommand() *cobra.Command {
 	var (
-		o    lakeOptions
-		pick pickOptions
+		o      lakeOptions
+		pick   pickOptions
+		redact redactOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "label NAME=VALUE...",
 		Short: "Give traces of the ledger labels, or take them away",
 		Long: `Give traces of the ledger labels. NAME= without a value takes one away. Only the ledger changes. "run", "watch" and "plan"
-label new traces.
+label new traces. Labels are redacted as the traces are: a lake with rules for redaction needs the same rules and the same key.
 
 Traces are picked by --where, in SQLite's SQL over the columns of the ledger, or by trace_id (--list).`,
 		Example: `  tpfleet label team=x --where "url LIKE '%/x/%'"
@@ -34,6 +35,10 @@ Traces are picked by --where, in SQLite's SQL over the columns of the ledger, or
 				}
 				labels[name] = value
 			}
+			rules, err := redact.read()
+			if err != nil {
+				return err
+			}
 			p, err := pick.picked(nil, cmd.InOrStdin())
 			if err != nil {
 				return err
@@ -42,7 +47,10 @@ Traces are picked by --where, in SQLite's SQL over the columns of the ledger, or
 			if err != nil {
 				return err
 			}
-			n, err := l.Label(cmd.Context(), p, labels)
+			if _, err := layoutFor(cmd.Context(), l, rules); err != nil {
+				return err
+			}
+			n, err := l.Label(cmd.Context(), p, labels.Redacted(rules))
 			if err != nil {
 				return pickError(err)
 			}
@@ -51,5 +59,6 @@ Traces are picked by --where, in SQLite's SQL over the columns of the ledger, or
 	}
 	o.register(cmd.Flags())
 	pick.register(cmd.Flags())
+	redact.register(cmd.Flags())
 	return cmd
 }

@@ -98,6 +98,10 @@ func testRedact(t *testing.T, f *fleet) {
 	if found := datasettest.Find(t, store, person); len(found) > 0 {
 		t.Errorf("after rework, the word is in %q", found)
 	}
+	f.run(t, "", "label", "of-"+person+"=by "+person, "--where", "status = 'ok'")
+	if n := number(t, db, "SELECT count(*) FROM "+from(task.Ledger)+` WHERE labels LIKE '%"of-redacted\_%":"by redacted\_%' ESCAPE '\'`); n != 4 {
+		t.Errorf("%d labels given later", n)
+	}
 	f.run(t, "", "init") // with the rules, which the lake has from then on
 	f.upload(t, write("new.json", trace(6)))
 	tasks = f.run(t, "", "plan", f.traces)
@@ -111,7 +115,7 @@ func testRedact(t *testing.T, f *fleet) {
 	}
 	all := func(in, message string) {
 		t.Helper()
-		for name, what := range map[string][]string{"plan": {f.traces}, "run": {f.traces}, "watch": {f.traces}, "rework": {"--where", "true"}} {
+		for name, what := range map[string][]string{"plan": {f.traces}, "run": {f.traces}, "watch": {f.traces}, "rework": {"--where", "true"}, "label": {"a=b", "--where", "true"}} {
 			refused("", message, append(append([]string{name}, f.flags()...), what...)...)
 		}
 		refused(in, message, work...)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/tpconvert/tpconvert"
 )
 
 // Labels describe a trace by names and values, such as the build that was traced.
@@ -53,6 +55,15 @@ func (l Labels) Check() error {
 		return errors.New("a label has no name")
 	}
 	return nil
+}
+
+// Redacted returns the labels with what the rules match in names and values replaced.
+func (l Labels) Redacted(rules *tpconvert.Redaction) Labels {
+	all := make(Labels, len(l))
+	for name, value := range l {
+		all[rules.Text(name)] = rules.Text(value)
+	}
+	return all
 }
 
 // LabelsIn returns what the named groups of a pattern match in a URL.

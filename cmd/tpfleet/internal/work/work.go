@@ -152,7 +152,7 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Labels = w.redacted(labels)
+		o.Labels = labels.Redacted(w.Redact)
 		outcomes = append(outcomes, o)
 		if w.Tried != nil {
 			w.Tried()
@@ -472,15 +472,4 @@ func (w *Worker) failed(t task.Trace, err error) task.Outcome {
 
 func (w *Worker) failure(err error) string {
 	return (&tpconvert.Options{Redact: w.Redact}).Failure(err)
-}
-
-func (w *Worker) redacted(l task.Labels) task.Labels {
-	if w.Redact == nil {
-		return l
-	}
-	all := task.Labels{}
-	for name, value := range l {
-		all[w.Redact.Text(name)] = w.Redact.Text(value)
-	}
-	return all
 }

@@ -129,7 +129,11 @@ func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 	if !isMany(dir) {
 		m, err := readManifest(filepath.Join(dir, manifestName))
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			err = fmt.Errorf("%s is %w: it has no %s", dir, ErrForeign, manifestName)
+			hint := ""
+			if info, e := os.Stat(dir); e == nil && info.IsDir() {
+				hint = "; if these are traces, convert them first: tpconvert " + dir + " DATASET"
+			}
+			err = fmt.Errorf("%s is %w: it has no %s%s", dir, ErrForeign, manifestName, hint)
 		}
 		if err != nil {
 			return nil, false, err

@@ -45,6 +45,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"summarize", "nosuch", "out"}, exitUsage, "nosuch is neither a file nor one of the specs "},
 		{[]string{"summarize", "-o", "folder", "slices", "out"}, exitFailure, "folder already exists: name a new folder\n"}, // it has no --force
 		{[]string{"register", "text", "b.duckdb"}, exitFailure, "text is not a dataset of tpconvert: it has no _tpconvert.json\n"},
+		{[]string{"summarize", "gpu", "folder"}, exitFailure, "it has no _tpconvert.json; if these are traces, convert them first: tpconvert folder DATASET\n"},
 		{[]string{"flamegraph", "-o", "none/a.folded", "out"}, exitFailure, "tpconvert: cannot write none/a.folded: no such file or folder\n"},
 		{[]string{"damaged", "b"}, exitBadInput, "damaged at byte 0: the data cannot be decompressed"},
 		{[]string{"text", "b"}, exitBadInput, "#what-it-reads lists the formats\n"},

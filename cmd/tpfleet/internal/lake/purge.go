@@ -34,7 +34,7 @@ func (l *Lake) Purge(ctx context.Context, f *Forgot) error {
 		return err
 	}
 	for _, name := range names {
-		err := l.read(ctx, "purge", func(ctx context.Context) error {
+		_, err := l.repeat(ctx, "purge", func(ctx context.Context) error { // in a folder no transaction writes beside it
 			found, err := l.strays(ctx, name, gone)
 			if err == nil {
 				err = l.delete(ctx, found)
@@ -104,24 +104,50 @@ func (l *Lake) strays(ctx context.Context, name string, gone work.Gone) (found [
 	return found, err
 }
 
-// rowsIn counts the rows of traces in a file that no snapshot names.
+// rowsIn counts the rows of traces in a file that no snapshot names. A file without its end may have one: its writer was killed.
 func (l *Lake) rowsIn(ctx context.Context, t *table.Table, url string, size int64, gone work.Gone) (int64, error) {
+	if whole, err := hasEnd(ctx, t, url, size); err != nil || !whole {
+		return 1, err
+	}
 	b, err := iceberg.NewDataFileBuilder(t.Spec(), iceberg.EntryContentData, url, iceberg.ParquetFile, nil, nil, nil, 1, size)
 	if err != nil {
 		return 0, err
 	}
 	_, some, err := l.count(ctx, t, table.FileScanTask{File: b.Build(), Length: size}, gone)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", url, err)
+	}
 	return some, err
 }
 
-// namesOthers reports whether a manifest names a file that is not among some.
+// hasEnd reports whether a Parquet file ends as one does.
+func hasEnd(ctx context.Context, t *table.Table, url string, size int64) (bool, error) {
+	const magic = "PAR1"
+	if size < int64(2*len(magic)) {
+		return false, nil
+	}
+	files, err := t.FS(ctx)
+	if err != nil {
+		return false, err
+	}
+	f, err := files.Open(url)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	end := make([]byte, len(magic))
+	_, err = f.ReadAt(end, size-int64(len(magic)))
+	return string(end) == magic, err
+}
+
+// namesOthers reports whether a manifest names a file that is not among some, or may do so, because it lacks its end.
 func (l *Lake) namesOthers(ctx context.Context, url string, some map[string]bool) (bool, error) {
 	text, err := l.stores.Read(ctx, url)
 	if err != nil {
 		return false, err
 	}
 	entries, err := iceberg.ReadManifest(iceberg.NewManifestFile(2, url, int64(len(text)), 0, 1).Build(), bytes.NewReader(text), false)
-	return slices.ContainsFunc(entries, func(e iceberg.ManifestEntry) bool { return !some[e.DataFile().FilePath()] }), err
+	return err != nil || slices.ContainsFunc(entries, func(e iceberg.ManifestEntry) bool { return !some[e.DataFile().FilePath()] }), nil
 }
 
 // remains counts the files with rows of traces, and the lists of files that are to be deleted.

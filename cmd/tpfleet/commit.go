@@ -56,7 +56,12 @@ func readResults(ctx context.Context, stores *store.Stores, urls []string, stdin
 	}
 	var all []string
 	for _, url := range urls {
-		if err := stores.List(ctx, url, func(o store.Object) { all = append(all, o.URL) }); err != nil {
+		err := stores.List(ctx, url, func(o store.Object) {
+			if !o.Unfinished() {
+				all = append(all, o.URL)
+			}
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tpconvert/tpconvert/internal/datasettest"
 )
@@ -96,17 +99,43 @@ func TestExpireKilled(t *testing.T) {
 		if i%2 == 0 {
 			f.run(t, "", "gc")
 		}
+		// What is left of a list whose writer was killed is no list, and goes when nobody can be writing it.
+		halves := []string{"old.json.18ecc470b2ef3297.tmp", "new.json.18ecc475d7b5172b.tmp"}
+		for i, name := range halves {
+			halves[i] = filepath.Join(f.tables, "slice", "expired", name)
+			if err := cmp.Or(os.MkdirAll(filepath.Dir(halves[i]), 0o755), os.WriteFile(halves[i], []byte(`["file:`), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if yesterday := time.Now().Add(-24 * time.Hour); os.Chtimes(halves[0], yesterday, yesterday) != nil {
+			t.Fatal("no time")
+		}
 		f.run(t, "", "expire", "--older-than", "0s", "--keep", "1")
 		for _, file := range datasettest.Find(t, f.tables, secret) {
 			t.Errorf("killed at deletion %d: the secret is still in %s", at, file)
 		}
-		if lists, _ := filepath.Glob(filepath.Join(f.tables, "*", "expired", "*")); len(lists) > 0 {
+		if lists, _ := filepath.Glob(filepath.Join(f.tables, "*", "expired", "*")); !slices.Equal(lists, halves[1:]) {
 			t.Errorf("lists are left: %q", lists)
 		}
 		equalTables(t, database(t), converted(t, good[:4]...), f.source(t, f.lake(t.Context(), t)))
 	}
 	if killed < 2 {
 		t.Errorf("only %d were killed", killed)
+	}
+}
+
+// A result whose writer was killed is none.
+func TestHalfResult(t *testing.T) {
+	good, _ := traces(t)
+	f := newFolder(t)
+	dir := t.TempDir()
+	results := "file://" + dir + "/"
+	tpfleet(t, f.run(t, "", "plan", f.upload(t, good[4])), "work", "--results", results)
+	if err := os.WriteFile(filepath.Join(dir, "r.json.18ecc470b2ef3297.tmp"), []byte(`{"task`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if a := account(t, f.run(t, "", "commit", results)); a.OK != 1 {
+		t.Errorf("%+v", a)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
@@ -106,6 +107,15 @@ func (l *Lake) finish(ctx context.Context, t *table.Table) (deleted int, err err
 		return 0, err
 	}
 	for _, list := range lists {
+		if list.Unfinished() {
+			if time.Since(list.Modified()) < time.Hour {
+				continue
+			}
+			if err := l.stores.Delete(ctx, list.URL); err != nil {
+				return deleted, err
+			}
+			continue
+		}
 		text, err := l.stores.Read(ctx, list.URL)
 		if err != nil {
 			return deleted, err

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
@@ -161,7 +162,8 @@ func (l *Lake) remains(ctx context.Context, name string, gone work.Gone) (n int,
 		return 0, err
 	}
 	lists, err := l.files(ctx, expiredFolder(t))
-	if err != nil || name == task.Ledger { // it says that they were forgotten
+	lists = slices.DeleteFunc(lists, store.Object.Unfinished) // these are followed by no transaction
+	if err != nil || name == task.Ledger {                    // it says that they were forgotten
 		return len(found) + len(lists), err
 	}
 	files, err := planFiles(ctx, t)

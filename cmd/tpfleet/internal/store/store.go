@@ -187,6 +187,14 @@ func (o Object) Modified() (t time.Time) {
 	return t
 }
 
+// unfinished is how a file is named while it is written.
+var unfinished = regexp.MustCompile(`\.[0-9a-f]{14,16}\.tmp$`)
+
+// Unfinished reports whether an object is a file that Write or Put did not complete: it is being written, or the process was killed.
+func (o Object) Unfinished() bool {
+	return strings.HasPrefix(o.URL, "file:") && unfinished.MatchString(o.URL)
+}
+
 // Fetch copies an object to a file, which then is at its start. It returns the object that was copied.
 func (s *Stores) Fetch(ctx context.Context, text string, to *os.File) (o Object, err error) {
 	err = s.with(ctx, text, func(b *blob.Bucket, key string) error {

@@ -13,7 +13,10 @@ function unpack(id) {
 // shows each cell in a page of its own: the report that holds the library sends it to those that ask for it.
 async function library() {
   if (parent === window) return unpack("library").text();
-  const others = new BroadcastChannel(document.querySelector("meta[http-equiv]").content); // the same policy is the same library
+  let others = {postMessage() {}, close() {}};
+  try {
+    others = new BroadcastChannel(document.querySelector("meta[http-equiv]").content); // the same policy is the same library
+  } catch { /* the browser blocks what frames of other origins might store */ }
   if (document.getElementById("library").textContent) {
     const text = await unpack("library").text();
     try { parent.tpconvertLibrary = text; } catch { /* the frame is of another origin */ }

@@ -242,11 +242,12 @@ func TestNoEvents(t *testing.T) {
 		`{"traceEvents":[]}`:         "traceEvents is empty",
 		`{"traceEvents":[{}],"x":1}`: "traceEvents is empty",
 		"{\"a\":1}\n{\"a\":2}\n":     `it is plain JSON with the members "a"`,
-		`{"log":{"version":"1.2"}}`:  "it looks like an HTTP archive (HAR), which is not supported",
+		`[{"ph":"X","name":"` + strings.Repeat("x", 33<<20) + `","ts":1}]`: "an event is larger than 32 MiB",
+		`{"log":{"version":"1.2"}}`:                                        "it looks like an HTTP archive (HAR), which is not supported",
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
 		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (Trace Event Format): no trace events: "+want {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%.50s: %v", text, err)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 )
 
 const (
@@ -36,6 +38,8 @@ func (t *tokenizer) likeness(truncated bool) string {
 	switch {
 	case truncated:
 		return "the input ends before the first event"
+	case t.large:
+		return "an event is " + jsonlex.ErrTooLarge.Error()
 	case has("traceEvents"):
 		return "traceEvents is empty"
 	case len(t.members) > 0:

@@ -45,6 +45,7 @@ type tokenizer struct {
 	others map[string]*model.Unread // members of events that are not read
 
 	found   bool     // an event, or another trace's text, was found
+	large   bool     // an event was too large to be read
 	members []string // names in the outer object, up to maxMembers
 	facts   int      // members that became metadata
 
@@ -460,6 +461,7 @@ func (t *tokenizer) element() error {
 	case end >= 0 && t.repair(end, true):
 		return nil
 	case err == jsonlex.ErrTooLarge:
+		t.large = true
 		t.in.File.LogAt(model.StatJSONTokenizerFailure, at, t.reason(err.Error(), nil))
 		return t.Skip()
 	case end < 0 || !t.found:

@@ -185,23 +185,56 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		defer ahead.Stop()
 		counted.r = ahead
 	}
+	f, err := rd.recognise(from, head, counted.cut)
+	if err != nil {
+		return err
+	}
+	file := rd.enter(from, f, id)
+	in, err := rd.inputOf(from, f, file)
+	if err != nil {
+		return err
+	}
+	in.Reader = buffered
+	if from.parent == nil && text == nil {
+		in.At = rd.options.At
+	}
+	err = f.Read(in)
+	in.Reader = nil // parsers may live until the end, and the input's buffers would add up
+	file.SetSize(counted.n.Load() - int64(buffered.Buffered()))
+	if counted.cut {
+		file.SetStat(model.StatIncompleteFile, model.None, 1)
+	}
+	if text != nil {
+		err = text.finish(file, err)
+	}
+	return place(err, from.shown, f.String())
+}
+
+// recognise returns the format of a file that starts with head. cut says that the file ended within its compression.
+func (rd *reading) recognise(from origin, head []byte, cut bool) (*format.Format, error) {
+	fails := func(err error) (*format.Format, error) {
+		return nil, &format.Error{File: from.shown, Offset: 0, Err: err}
+	}
 	f := from.format
-	if f == nil && len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
-		err := format.ErrEmpty
-		if counted.cut {
-			err = fmt.Errorf("truncated before its first bytes: %w", format.ErrCorrupt)
+	if f == nil {
+		if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
+			if cut {
+				return fails(fmt.Errorf("truncated before its first bytes: %w", format.ErrCorrupt))
+			}
+			return fails(format.ErrEmpty)
 		}
-		return &format.Error{File: from.shown, Offset: 0, Err: err}
-	}
-	if f == nil {
-		f = detect(rd.options.Formats, head)
-	}
-	if f == nil {
-		return &format.Error{File: from.shown, Offset: 0, Err: unknown(rd.options.Formats, head)}
+		if f = detect(rd.options.Formats, head); f == nil {
+			return fails(unknown(rd.options.Formats, head))
+		}
 	}
 	if rd.options.Detected != nil {
 		rd.options.Detected(from.shown, f.String())
 	}
+	return f, nil
+}
+
+// enter gives a file its row. id is the uuid that a trace without one has.
+func (rd *reading) enter(from origin, f *format.Format, id string) *model.File {
 	file := from.file
 	if file == nil {
 		file = rd.store.NewFile(from.name, from.parent)
@@ -215,13 +248,18 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	}
 	rd.files = append(rd.files, file)
 	rd.formats = append(rd.formats, f)
+	return file
+}
+
+// inputOf returns what the reader of a format gets, but for the bytes.
+func (rd *reading) inputOf(from origin, f *format.Format, file *model.File) (*format.Input, error) {
 	inside := origin{name: from.name, shown: from.shown, inner: from.inner, parent: file, parents: append(slices.Clip(from.parents), f.Name)}
 	var override format.Override
 	context := &model.Context{Store: rd.store, File: file} // for files without events
 	switch o := rd.override(from); {
 	case f.Turn == format.TurnManifest:
 		if err := rd.mayConfigure(o, from); err != nil {
-			return place(err, from.shown, f.String())
+			return nil, place(err, from.shown, f.String())
 		}
 	case !f.Container:
 		rd.traces++
@@ -229,7 +267,6 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		file.Shift(o.Offset)
 	}
 	in := &format.Input{
-		Reader:    buffered,
 		Context:   context,
 		Override:  override,
 		Overrides: &rd.overrides,
@@ -254,9 +291,6 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Members: func(members []format.Member) error { return rd.members(inside, members) },
 		AtEnd:   func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
 	}
-	if from.parent == nil && text == nil {
-		in.At = rd.options.At
-	}
 	in.Embedded = func(name string, r io.Reader) error {
 		i := slices.IndexFunc(rd.options.Formats, func(f *format.Format) bool { return f.Name == name })
 		if i < 0 {
@@ -266,16 +300,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		embedded.Reader, embedded.At, embedded.Part = r, nil, true
 		return rd.options.Formats[i].Read(&embedded)
 	}
-	err = f.Read(in)
-	in.Reader = nil // parsers may live until the end, and the input's buffers would add up
-	file.SetSize(counted.n.Load() - int64(buffered.Buffered()))
-	if counted.cut {
-		file.SetStat(model.StatIncompleteFile, model.None, 1)
-	}
-	if text != nil {
-		err = text.finish(file, err)
-	}
-	return place(err, from.shown, f.String())
+	return in, nil
 }
 
 // place adds the file and the format to an error that lacks them.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // reported returns the page about an input.
@@ -419,6 +422,65 @@ func inBrowser(t *testing.T, page, script string) (found map[string]string) {
 		t.Fatalf("%v: %s", err, text[1])
 	}
 	return found
+}
+
+// Reports of a notebook share the library of one, whether their cells are frames of one page, as in Jupyter, or each is a page of another
+// origin than the notebook's, as in Colab.
+func TestReportsInNotebook(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	page := reported(t, folder(t, map[string]string{"t.json": `[{"ph": "X", "pid": 1, "tid": 2, "ts": 0, "dur": 4, "name": "a"}]`}), "t.json")
+	without := regexp.MustCompile(`(id="library">)[^<]*`).ReplaceAllString(page, "$1")
+	frame := func(report string) string {
+		return `<iframe srcdoc="` + html.EscapeString(report) + `" width="1000" height="800"></iframe>`
+	}
+	const tell = `<meta charset="utf-8"><script>setInterval(() => {
+		for (let i = 0; i < frames.length; i++) try {
+			if (frames[i].document.querySelector("canvas")) top.postMessage(location.pathname + i, "*");
+		} catch { /* it is of another origin */ }
+	}, 100)</script><img src="/slow">`
+	serve := func(pages map[string]string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" { // the browser's clock stands still meanwhile
+				time.Sleep(time.Second)
+			}
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, pages[r.URL.Path])
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	const hear = `<!DOCTYPE html><pre id="drawn"></pre><script>
+		const all = new Set(), drawn = document.getElementById("drawn");
+		onmessage = e => { all.add(e.data); drawn.textContent = [...all].sort().join(); };</script>`
+	for _, c := range []struct {
+		colab   bool
+		reports []string
+		want    string // the frames with a picture
+	}{
+		{false, []string{page, without, without}, "/0,/1,/2"},
+		{true, []string{page, without, without}, "/00,/10,/20"},
+		{true, []string{without, page}, "/00,/10"},
+		{true, []string{without}, ""},
+	} {
+		together, apart, cells := tell, "", map[string]string{}
+		for i, report := range c.reports {
+			together += frame(report)
+			cells[fmt.Sprint("/", i)] = tell + frame(report)
+		}
+		at := serve(cells)
+		for i := range c.reports {
+			apart += fmt.Sprintf(`<iframe src="%s/%d" sandbox="allow-scripts allow-same-origin"></iframe>`, at, i)
+		}
+		notebook := together
+		if c.colab {
+			notebook = apart
+		}
+		dom := browse(t, t.TempDir(), "--dump-dom", serve(map[string]string{"/": hear + notebook}))
+		if !strings.Contains(string(dom), `<pre id="drawn">`+c.want+"</pre>") {
+			t.Errorf("%d reports, want %q: %.300s", len(c.reports), c.want, dom)
+		}
+	}
 }
 
 // A page as people use it: what they see below the pointer, after they zoomed, searched, and clicked.

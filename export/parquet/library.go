@@ -8,6 +8,15 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
+// Column returns the reader of a column, which the library does not have for a damaged type.
+func (g *RowGroup) Column(i int) (file.ColumnChunkReader, error) {
+	chunk, err := g.RowGroupReader.Column(i)
+	if err == nil && chunk == nil {
+		err = errors.New("a column of an unknown type")
+	}
+	return chunk, err
+}
+
 // readByLibrary reads the rows of a column from one up to another by the library, which knows all encodings.
 func (g *RowGroup) readByLibrary(column, from, end int, to Target) error {
 	chunk, err := g.Column(column)

@@ -476,7 +476,7 @@ func TestReportsInNotebook(t *testing.T) {
 		if c.colab {
 			notebook = apart
 		}
-		dom := browse(t, t.TempDir(), "--dump-dom", serve(map[string]string{"/": hear + notebook}))
+		dom := browse(t, t.TempDir(), "--virtual-time-budget=20000", "--dump-dom", serve(map[string]string{"/": hear + notebook}))
 		if !strings.Contains(string(dom), `<pre id="drawn">`+c.want+"</pre>") {
 			t.Errorf("%d reports, want %q: %.300s", len(c.reports), c.want, dom)
 		}

@@ -20,8 +20,7 @@ func TestKilledCommands(t *testing.T) { withLedger(t, testKilledCommands) }
 func testKilledCommands(t *testing.T, f *fleet) {
 	good, _ := traces(t)
 	fill(t, f, nil, good...)
-	ids := idOf(t, f, filepath.Base(good[0])) + "," + idOf(t, f, filepath.Base(good[3]))
-	in := "trace_id IN ('" + strings.ReplaceAll(ids, ",", "','") + "')"
+	in := fmt.Sprintf("trace_id IN ('%s', '%s')", idOf(t, f, filepath.Base(good[0])), idOf(t, f, filepath.Base(good[3])))
 	removes := f.folder != "" || f.single // Nessie keeps all states
 	commands := [][]string{{"compact", "--min-files", "2"}, {"rework", "-j1", "--where", in}, {"label", "round=%d", "--where", "status = 'ok'"}, {"forget"}}
 	if removes { // what a reader or the rival may still need stays
@@ -39,7 +38,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	kills := kills() / 2 * len(commands)
 	more := smallTraces(t, kills)
 	var forgotten []string
-	args := func(round int, c []string) (all []string) {
+	prepare := func(round int, c []string) (all []string) { // its arguments, and a trace to forget
 		for _, a := range c {
 			all = append(all, strings.ReplaceAll(a, "%d", fmt.Sprint(round)))
 		}
@@ -53,7 +52,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	}
 	limits := make([]time.Duration, len(commands)) // of how long they run
 	for i, c := range commands {
-		all := args(0, c)
+		all := prepare(0, c)
 		begun := time.Now()
 		f.run(t, "", all[0], all[1:]...)
 		limits[i] = time.Since(begun)
@@ -62,7 +61,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	ended := 0
 	for kill := range kills {
 		i := kill % len(commands)
-		all := args(1+kill, commands[i])
+		all := prepare(1+kill, commands[i])
 		rival := make(chan struct{})
 		go func() {
 			defer close(rival)
@@ -83,7 +82,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	t.Logf("%d of %d commands ended before they were killed", ended, kills)
 	for _, c := range commands {
 		if c[0] != "forget" {
-			all := args(1000, c)
+			all := prepare(1000, c)
 			f.run(t, "", all[0], all[1:]...)
 			continue
 		}

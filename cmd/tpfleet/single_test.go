@@ -129,13 +129,15 @@ func worked(t *testing.T, f *fleet, traces ...string) string {
 	return tpfleet(t, f.run(t, "", "plan", "--task-traces", "3", f.upload(t, traces...)), "work")
 }
 
-// A committer that is killed among the commits to the tables, or just before that to the ledger, leaves nothing visible. The next
-// commit of the same results adds what is missing, and nothing twice.
+// A committer that is killed among the commits to the tables, or just before that to the ledger, leaves nothing visible, also in the
+// state of the tables at which a rival commits later. The next commit of the same results adds what is missing, and nothing twice.
 func TestKilledBeforeLedger(t *testing.T) {
 	f := newSingle(t)
 	good, bad := traces(t)
+	others := smallTraces(t, 2)
 	results := worked(t, f, append(good, bad...)...)
-	tables := 0
+	rival := tpfleet(t, f.run(t, "", "plan", f.upload(t, others...)+"small-*.json"), "work")
+	tables, rows := 0, int64(0)
 	for _, hold := range []func(*http.Request) bool{
 		func(r *http.Request) bool {
 			if r.Method == http.MethodPost {
@@ -148,7 +150,8 @@ func TestKilledBeforeLedger(t *testing.T) {
 		c, _ := f.before(t, hold).commit(t, f, results)
 		c.Process.Kill()
 		c.Wait()
-		rows, visible := counts(t, f)
+		var visible int64
+		rows, visible = counts(t, f)
 		if s, err := f.lake(t.Context(), t).Status(t.Context()); err != nil || s.OK+s.Bad+s.Lossy != 0 || rows == 0 || visible > 0 {
 			t.Errorf("%+v, %v; %d rows in the tables, %d visible", s, err, rows, visible)
 		}
@@ -157,11 +160,17 @@ func TestKilledBeforeLedger(t *testing.T) {
 			t.Errorf("%d rows after compact, %d before", after, rows)
 		}
 	}
+	if a := account(t, f.run(t, rival, "commit")); a.OK != len(others) {
+		t.Errorf("the rival's commit: %+v", a)
+	}
+	if all, visible := counts(t, f); visible == 0 || all-visible != rows {
+		t.Errorf("after the rival's commit %d rows in the tables, %d visible", all, visible)
+	}
 	if a := account(t, f.run(t, results, "commit")); a.OK != len(good) || a.Bad != len(bad) || a.Again != 0 {
 		t.Errorf("the next commit: %+v", a)
 	}
 	onlyNamed(t, f)
-	checkLake(t, f, converted(t, good...), len(good), len(bad))
+	checkLake(t, f, converted(t, append(good, others...)...), len(good)+len(others), len(bad))
 }
 
 // A commit that comes to the ledger after its rows were collected, and their files removed, begins again, and adds nothing.

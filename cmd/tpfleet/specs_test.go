@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"database/sql"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +12,40 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
 )
+
+// slicesColumns are those of the spec slices.
+const slicesColumns = "trace_id, name, count::DOUBLE, total_dur::DOUBLE, p50_dur::DOUBLE, p95_dur::DOUBLE, p99_dur::DOUBLE"
+
+// summarized returns the metrics of a spec that tpconvert computes, in SQL.
+func summarized(t *testing.T, spec string, files ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "want.ndjson")
+	out, err := exec.Command(tpconvertPath, "summarize", "--format", "ndjson", "--spec", spec, converted(t, files...)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, out, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return "read_json('" + file + "', format = 'newline_delimited')"
+}
+
+// equal compares some columns of two tables in SQL, which have rows.
+func equal(t *testing.T, db *sql.DB, got, want, columns string) {
+	t.Helper()
+	got, want = "(SELECT "+columns+" FROM "+got+")", "(SELECT "+columns+" FROM "+want+")"
+	if n, all := number(t, db, "SELECT count(*) FROM "+want), number(t, db, "SELECT count(*) FROM "+got); n < 10 || n != all {
+		t.Errorf("%d rows, want %d", all, n)
+	}
+	for _, pair := range [][2]string{{got, want}, {want, got}} {
+		if n := number(t, db, "SELECT count(*) FROM (FROM "+pair[0]+" EXCEPT ALL FROM "+pair[1]+")"); n != 0 {
+			t.Errorf("%d rows differ", n)
+		}
+	}
+}
 
 // Tables of metrics have what tpconvert summarizes: of traces that are converted, of those that were before, after a spec has changed, and
 // without those that are forgotten.
@@ -44,32 +79,13 @@ func testSpecs(t *testing.T, f *fleet) {
 	db := database(t)
 	check := func(table, spec, columns string, files ...string) {
 		t.Helper()
-		file := filepath.Join(t.TempDir(), "want.ndjson")
-		out, err := exec.Command(tpconvertPath, "summarize", "--format", "ndjson", "--spec", spec, converted(t, files...)).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, out, 0o644); err != nil {
-			t.Fatal(err)
-		}
 		rows := f.source(t, f.lake(t.Context(), t))(table)
-		want := "(FROM read_json('" + file + "', format = 'newline_delimited'))"
-		want = "(SELECT " + columns + " FROM " + want + ")"
-		got := "(SELECT " + columns + " FROM " + rows + ")"
-		if n := number(t, db, "SELECT count(*) FROM "+want); n < 10 || n != number(t, db, "SELECT count(*) FROM "+got) {
-			t.Errorf("%s has %d rows, want %d", table, number(t, db, "SELECT count(*) FROM "+got), n)
-		}
-		for _, pair := range [][2]string{{got, want}, {want, got}} {
-			if n := number(t, db, "SELECT count(*) FROM (FROM "+pair[0]+" EXCEPT ALL FROM "+pair[1]+")"); n != 0 {
-				t.Errorf("%s: %d rows differ", table, n)
-			}
-		}
+		equal(t, db, rows, summarized(t, spec, files...), columns)
 		if n := number(t, db, "SELECT count(*) FROM "+rows+" WHERE trace_day IS NULL OR trace_day NOT LIKE '____-__-__'"); n != 0 {
 			t.Errorf("%s: %d rows have no day", table, n)
 		}
 	}
 	const long = `trace_id, name, "outer", n::DOUBLE, mean::DOUBLE`
-	const slice = "trace_id, name, count::DOUBLE, total_dur::DOUBLE, p50_dur::DOUBLE, p95_dur::DOUBLE, p99_dur::DOUBLE"
 	measured := func(want string, args ...string) {
 		t.Helper()
 		if out := f.run(t, "", "rework", append([]string{"--metrics-only", "-j2"}, args...)...); out != want+"\n" {
@@ -92,7 +108,7 @@ func testSpecs(t *testing.T, f *fleet) {
 		}
 	}
 	measured(`{"traces":12,"known":0}`, "--spec", "slices")
-	check("metric_slices", "slices", slice, good...)
+	check("metric_slices", "slices", slicesColumns, good...)
 	write(2, `value_column_specs { name: "seven" unit: COUNT }`)
 	measured(`{"traces":12,"known":0}`, "--spec", own)
 	check("metric_long", own, long+", seven::DOUBLE", good...)
@@ -100,7 +116,7 @@ func testSpecs(t *testing.T, f *fleet) {
 	f.run(t, "", "compact", "--min-files", "2")
 	check("metric_long", own, long+", seven::DOUBLE", good...)
 	f.run(t, "", "forget", idOf(t, f, filepath.Base(good[0])))
-	check("metric_slices", "slices", slice, good[1:]...)
+	check("metric_slices", "slices", slicesColumns, good[1:]...)
 
 	// A spec that fails for a trace leaves out its rows, and says so.
 	failing := filepath.Join(dir, "failing.textproto")
@@ -132,6 +148,30 @@ func testSpecs(t *testing.T, f *fleet) {
 			t.Errorf("--spec %s: exit code %d, %s", wrong, c.ProcessState.ExitCode(), out)
 		}
 	}
+}
+
+// Where tables are committed to one at a time, a rival may come to the ledger after the metrics are in their tables: they stay, once.
+func TestMetricsBesideRival(t *testing.T) {
+	f := newSingle(t)
+	good, _ := traces(t)
+	f.run(t, "", "run", "-j2", f.upload(t, good...))
+	f.run(t, "", "init", "--spec", "slices")
+	p := f.before(t, func(r *http.Request) bool { return commits(r, task.Ledger) })
+	var out bytes.Buffer
+	c := command(t, append(append([]string{"rework"}, f.flags()...), "--metrics-only", "-j2")...)
+	c.Env = append(c.Env, "TPFLEET_CATALOG="+p.URL)
+	c.Stdout, c.Stderr = &out, os.Stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.held
+	other := smallTraces(t, 1)[0]
+	f.run(t, "", "run", "-j1", f.upload(t, other))
+	close(p.release)
+	if err := c.Wait(); err != nil || out.String() != fmt.Sprintf("{\"traces\":%d,\"known\":0}\n", len(good)) {
+		t.Fatalf("%s, %v", out.String(), err)
+	}
+	equal(t, database(t), f.source(t, f.lake(t.Context(), t))("metric_slices"), summarized(t, "slices", append(good, other)...), slicesColumns)
 }
 
 // Where a fleet's folder has the metrics of a spec, summarize gives their rows, which are those that it computes, and else computes them.

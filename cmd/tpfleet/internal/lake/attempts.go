@@ -63,12 +63,7 @@ func (l *Lake) carryOutByLedger(ctx context.Context, ledger *table.Table, c *cho
 
 // addFiles adds files to a table that it does not have. If some are gone, it returns those, and adds none.
 func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, files []resultFile, done *progress) (gone []resultFile, err error) {
-	var missing []resultFile
-	for _, f := range files {
-		if !done.has(f.URL) {
-			missing = append(missing, f)
-		}
-	}
+	missing := done.left(files)
 	if len(missing) == 0 {
 		return nil, nil
 	}
@@ -85,21 +80,9 @@ func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, f
 	if now.CurrentSnapshot().SnapshotID != ledger.CurrentSnapshot().SnapshotID {
 		return nil, transaction.Again(errMoved)
 	}
-	there := map[string]bool{}
-	if t.CurrentSnapshot() != nil {
-		all, err := planFiles(ctx, t)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range all {
-			there[f.File.FilePath()] = true
-		}
-	}
-	var added []resultFile
-	for _, f := range missing {
-		if !there[f.URL] {
-			added = append(added, f)
-		}
+	added, err := notIn(ctx, t, missing)
+	if err != nil {
+		return nil, err
 	}
 	data, gone, err := l.dataFiles(ctx, t, name, added)
 	if err != nil || len(gone) > 0 {
@@ -116,6 +99,26 @@ func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, f
 	}
 	done.add(missing)
 	return nil, nil
+}
+
+// notIn returns the files that a table does not have.
+func notIn(ctx context.Context, t *table.Table, files []resultFile) (others []resultFile, err error) {
+	there := map[string]bool{}
+	if t.CurrentSnapshot() != nil {
+		all, err := planFiles(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range all {
+			there[f.File.FilePath()] = true
+		}
+	}
+	for _, f := range files {
+		if !there[f.URL] {
+			others = append(others, f)
+		}
+	}
+	return others, nil
 }
 
 // commitTable commits to one table, which fails if another commit came first.

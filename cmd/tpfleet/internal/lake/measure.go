@@ -175,7 +175,16 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 		if err != nil {
 			return err
 		}
-		files, gone, err := l.dataFiles(ctx, t, name, c.files[name])
+		added := c.files[name]
+		if byLedger(ledger) {
+			if added, err = notIn(ctx, t, progress.left(added)); err != nil {
+				return err
+			}
+			if len(added) < len(c.files[name]) {
+				continue // an earlier try changed the table
+			}
+		}
+		files, gone, err := l.dataFiles(ctx, t, name, added)
 		if err != nil {
 			return err
 		}
@@ -197,6 +206,7 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 			if err := l.commitTable(ctx, tx); err != nil {
 				return err
 			}
+			progress.add(added)
 			continue
 		}
 		commit, err := tx.TableCommit()

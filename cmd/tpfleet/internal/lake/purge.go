@@ -45,7 +45,9 @@ func (l *Lake) Purge(ctx context.Context, f *Forgot) error {
 			}
 			f.Purged += len(found)
 			n, err := l.remains(ctx, name, gone)
-			left += n
+			if err == nil {
+				left += n
+			}
 			return err
 		})
 		if err != nil {

@@ -34,11 +34,16 @@ type progress struct {
 
 func newProgress() *progress { return &progress{Name: transaction.NewName()} }
 
-// has reports whether a file was added.
-func (r *progress) has(url string) bool {
+// left returns the files that were not added.
+func (r *progress) left(files []resultFile) (left []resultFile) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.added[url]
+	for _, f := range files {
+		if !r.added[f.URL] {
+			left = append(left, f)
+		}
+	}
+	return left
 }
 
 // add notes that files were added.

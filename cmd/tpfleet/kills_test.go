@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,9 +23,11 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	fill(t, f, nil, good...)
 	in := fmt.Sprintf("trace_id IN ('%s', '%s')", idOf(t, f, filepath.Base(good[0])), idOf(t, f, filepath.Base(good[3])))
 	removes := f.folder != "" || f.single // Nessie keeps all states
-	commands := [][]string{{"compact", "--min-files", "2"}, {"rework", "-j1", "--where", in}, {"label", "round=%d", "--where", "status = 'ok'"}, {"forget"}}
+	spec := filepath.Join(t.TempDir(), "killed.textproto")
+	commands := [][]string{{"compact", "--min-files", "2"}, {"rework", "-j1", "--where", in}, {"rework", "-j1", "--metrics-only", "--spec", spec},
+		{"label", "round=%d", "--where", "status = 'ok'"}, {"forget"}}
 	if removes { // what a reader or the rival may still need stays
-		commands[3] = append(commands[3], "--purge")
+		commands[4] = append(commands[4], "--purge")
 		commands = append(commands, []string{"expire", "--older-than", "10s", "--keep", "1"}, []string{"gc", "--older-than", "1m"})
 	}
 	private := func(round int) string {
@@ -35,18 +38,24 @@ func testKilledCommands(t *testing.T, f *fleet) {
 		}
 		return file
 	}
-	kills := kills() / 2 * len(commands)
+	kills := kills() / 5 * len(commands)
 	more := smallTraces(t, kills)
 	var forgotten []string
 	prepare := func(round int, c []string) (all []string) { // its arguments, and a trace to forget
 		for _, a := range c {
 			all = append(all, strings.ReplaceAll(a, "%d", fmt.Sprint(round)))
 		}
-		if c[0] == "forget" {
+		switch {
+		case c[0] == "forget":
 			file := private(round)
 			f.run(t, "", "run", "-j1", f.upload(t, file))
 			forgotten = append(forgotten, idOf(t, f, filepath.Base(file)))
 			all = append(all, forgotten[len(forgotten)-1])
+		case slices.Contains(c, spec):
+			text := fmt.Sprintf(`metric_spec { id: "killed" dimensions: "name" value: "n" dimension_uniqueness: UNIQUE query { sql { sql: "SELECT name, count() + %d AS n FROM slice GROUP BY 1" } } }`, round)
+			if err := os.WriteFile(spec, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return all
 	}
@@ -95,6 +104,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	if n := number(t, db, "SELECT count(*) FROM "+from+` WHERE status = 'ok' AND labels = '{"round":"1000"}'`); int(n) != len(all) {
 		t.Errorf("%d of %d traces have the label", n, len(all))
 	}
+	equal(t, db, f.source(t, f.lake(t.Context(), t))("metric_killed"), summarized(t, spec, all...), "trace_id, name, n::DOUBLE")
 	if n := number(t, db, "SELECT count(*) FROM "+from+" WHERE status = 'forgotten'"); int(n) != len(forgotten) {
 		t.Errorf("%d of %d traces are forgotten", n, len(forgotten))
 	}

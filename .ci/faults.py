@@ -251,7 +251,7 @@ def kill_at_each(converter, testdata, kind, force, calls, step):
     at, alive = 1, 0
     while alive < 2:
         with attempt(kind, converter, testdata, force) as (case, verify):
-            killed = subprocess.run(strace(f"{calls}:signal=SIGKILL:when={at}", converter, *case.args()), stderr=subprocess.DEVNULL)
+            killed = subprocess.run(strace(f"{calls}:signal=SIGKILL:when={at}", converter, *case.args()), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             verify(f"{kind.__name__} force={force} killed at {calls} {at}")
         at += step
         alive = alive + 1 if killed.returncode == 0 else 0
@@ -271,7 +271,7 @@ def kill_at_moments(converter, testdata, kills):
                     run(converter, *other.args())
                     longest[kind, force] = time.monotonic() - begun
             wait = random.uniform(0, longest[kind, force])
-            process = subprocess.Popen([converter, "-q", *map(str, case.args())], stderr=subprocess.DEVNULL)
+            process = subprocess.Popen([converter, "-q", *map(str, case.args())], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(wait)
             process.kill()
             if process.wait() == -signal.SIGKILL:
@@ -287,7 +287,7 @@ def errors_at_calls(converter, testdata, errors):
                 at = random.randint(1, 60 if calls == COMMIT else 12)
                 with attempt(kind, converter, testdata, force) as (case, verify):
                     what = f"{kind.__name__} force={force} {error} at {calls} {at}"
-                    failed = subprocess.run(strace(f"{calls}:error={error}:when={at}", converter, *case.args()), stderr=subprocess.PIPE, text=True)
+                    failed = subprocess.run(strace(f"{calls}:error={error}:when={at}", converter, *case.args()), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                     # An error of the Go runtime's own writes ends the process, as a kill does.
                     ended = "runtime: netpollBreak write failed" in failed.stderr
                     assert ended or failed.returncode in (0, 1, 3), f"{what}: exit code {failed.returncode}: {failed.stderr}"

@@ -63,6 +63,7 @@ type reader struct {
 	found    bool
 	complete bool // each part of the file ends with totals, as Callgrind writes it
 	open     bool // the totals of the part are yet to come
+	joined   bool // the last line has no end, as yappi writes it
 
 	position   []uint64 // of the last line with costs
 	sums       []float64
@@ -94,7 +95,7 @@ func read(in *format.Input) error {
 	r := &reader{in: in, Profile: aggregate.New(in.Store), measures: map[string]int{}, times: map[string]string{}, scope: in.Name, calls: none,
 		names: [3]map[string]model.StringID{{}, {}, {}}, mappings: map[model.StringID]profile.MappingID{}}
 	r.positions("line")
-	err := lines.Each(in, func(offset int64, line []byte) error {
+	err := lines.EachToEndIf(in, func() bool { return r.joined }, func(offset int64, line []byte) error {
 		r.lastOffset = offset
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !r.read(line) {
 			in.File.LogAt(statParseErrors, offset, nil)
@@ -145,7 +146,10 @@ func (r *reader) read(line []byte) bool {
 	}
 	switch key {
 	case "creator":
-		r.complete = strings.HasPrefix(value, "callgrind-")
+		r.complete, r.joined = strings.HasPrefix(value, "callgrind-"), value == "yappi"
+		if r.joined {
+			r.times["Ticks"] = "microseconds" // _save_as_CALLGRIND in its yappi.py
+		}
 	case "thread":
 		r.scope = r.in.Name + " thread " + value
 	case "positions":

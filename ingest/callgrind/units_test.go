@@ -1,6 +1,7 @@
 package callgrind_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
@@ -34,4 +35,16 @@ func TestUnitsOfSystemCalls(t *testing.T) {
 		"events: Ir sysCount sysTime sysCpuTime\n\nfl=(1) a.c\nfn=(1) f\n16 400 1 162809687 90304602\n\ntotals: 400 1 162809687 90304602\n"))
 	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "Ir|count", "sysCount|count", "sysTime|nanoseconds", "sysCpuTime|nanoseconds", "calls|count")
 	tables.Want(t, "stats", "name")
+}
+
+// TestYappi reads what yappi writes: ticks of 1 µs, and no end of the last line, which a notice names.
+func TestYappi(t *testing.T) {
+	const text = "version: 1\ncreator: yappi\npid: 7\ncmd:  app.py\npart: 1\n\nevents: Ticks\n\nfl=(1) app.py\nfl=(2) app.py\n\n" +
+		"fn=(1) work app.py:15\nfn=(2) spin app.py:2\n\nfl=(1)\nfn=(1)\n15 130\ncfl=(2)\ncfn=(2)\ncalls=2 0\n0 1319712\n\nfl=(2)\nfn=(2)\n2 1319712"
+	tables := ingesttest.MustRead(t, "ya.callgrind", []byte(text))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit|is_default", "Ticks|microseconds|true", "calls|count|false")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|130", "1|2", "0|1.319712e+06")
+	tables.Want(t, "stats", "name|effect|value", "unread_fact|not_read|1", "unended_line|notice|1")
+	other := strings.Replace(text, "yappi", "qcachegrind", 1)
+	ingesttest.MustRead(t, "x.callgrind", []byte(other)).Want(t, "stats", "name|effect|value", "truncated_input|damaged|1", "unread_fact|not_read|1")
 }

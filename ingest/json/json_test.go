@@ -639,6 +639,18 @@ func TestControlCharactersAndCommas(t *testing.T) {
 		fmt.Sprintf("json_trailing_comma|%d|NULL", len(first+second)+1), "json_trailing_comma|NULL|2000")
 }
 
+// TestLossesOfRecorders counts what a recorder says of the events that are not there.
+func TestLossesOfRecorders(t *testing.T) {
+	const event = `{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}],`
+	tables := read(t, event+`"viztracer_metadata":{"overflow":true,"version":"1.1.1"}}`)
+	tables.Want(t, "stats", "name|source|effect|value", "viztracer_overflow|trace|lost|1")
+	read(t, event+`"viztracer_metadata":{"overflow":false}}`).Want(t, "stats", "name")
+	tables = read(t, event+`"metadata":{"trace_processor_stats":{"android_log_num_failed":2,"clock_sync_cache_miss":58,"no_such_stat":3,`+
+		`"ftrace_cpu_has_data_loss":[0,5],"traced_buf_sequence_packet_loss":9,"traced_buf":[{"sequence_packet_loss":0,"chunks_discarded":1},`+
+		`{"sequence_packet_loss":7,"chunks_written":20,"nothing":1,"patches_failed":"4"}],"tokenizer_skipped_packets":-1}}}`)
+	tables.Want(t, "stats", "name|idx|value", "android_log_num_failed|NULL|2", "ftrace_cpu_has_data_loss|1|5", "traced_buf_sequence_packet_loss|1|7")
+}
+
 // TestNotUTF8 gives the places of events with texts that are not UTF-8, wherever in a word of eight bytes they are.
 func TestNotUTF8(t *testing.T) {
 	const valid = `{"ph":"X","name":"grün","pid":1,"tid":1,"ts":1,"dur":1,"args":{"é":"ü\u00fc"}},`

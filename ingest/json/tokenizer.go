@@ -308,6 +308,9 @@ func (t *tokenizer) fact(name string) error {
 	defer func() { t.tolerate(inner.Tolerated, at) }()
 	if inner.Members(func(key []byte, v jsonlex.Value) {
 		set(fact+"."+string(key), v)
+		if name == "viztracer_metadata" && string(key) == "overflow" && v.Kind == jsonlex.Boolean && v.Int != 0 {
+			t.in.File.LogAt(statVizTracerOverflow, at, nil)
+		}
 		if column := jobFacts[fact+"."+string(key)]; column != "" && v.Kind == jsonlex.Integer {
 			t.in.Context.SetMetadata(column, model.IntArg(v.Int))
 		}
@@ -377,6 +380,9 @@ func (t *tokenizer) metadata(prefix string) error {
 		// Trace Processor keeps the members before one that it cannot read.
 		_ = inner.Members(func(key []byte, v jsonlex.Value) {
 			name := prefix + string(key)
+			if v.Kind == jsonlex.Object && name == "json_metadata.trace_processor_stats" {
+				t.statistics(v.Raw)
+			}
 			switch {
 			case v.Kind == jsonlex.Null:
 			case v.Kind == jsonlex.Boolean || v.Kind == jsonlex.Integer:

@@ -26,32 +26,35 @@ const (
 // An error of f stops the reading. A last line without a newline is truncated: it
 // is left out and counted as truncated input.
 func Each(in *format.Input, f func(offset int64, line []byte) error) error {
-	l := NewReader(in)
-	for l.Next() {
-		if err := f(l.Offset(), l.Bytes()); err != nil {
-			return err
-		}
-	}
-	if l.Err() == nil && len(l.Rest()) > 0 {
-		in.File.LogAt(model.StatTruncatedInput, l.Offset(), nil)
-	}
-	return l.Err()
+	return EachToEndIf(in, func() bool { return false }, f)
 }
 
 // EachToEnd is Each for formats whose files are often saved without the last line end: the last line is read as it is, and a notice
 // says that it may be cut off.
 func EachToEnd(in *format.Input, f func(offset int64, line []byte) error) error {
+	return EachToEndIf(in, func() bool { return true }, f)
+}
+
+// EachToEndIf is EachToEnd if isSo, which is asked at the end, says that it is such a file, else Each.
+func EachToEndIf(in *format.Input, isSo func() bool, f func(offset int64, line []byte) error) error {
 	l := NewReader(in)
 	for l.Next() {
 		if err := f(l.Offset(), l.Bytes()); err != nil {
 			return err
 		}
 	}
-	if rest := l.Rest(); l.Err() == nil && len(bytes.TrimSpace(rest)) > 0 {
-		in.File.LogAt(model.StatUnendedLine, l.Offset(), nil)
-		return f(l.Offset(), rest)
+	rest := l.Rest()
+	switch {
+	case l.Err() != nil || len(rest) == 0:
+		return l.Err()
+	case !isSo():
+		in.File.LogAt(model.StatTruncatedInput, l.Offset(), nil)
+		return nil
+	case len(bytes.TrimSpace(rest)) == 0:
+		return nil
 	}
-	return l.Err()
+	in.File.LogAt(model.StatUnendedLine, l.Offset(), nil)
+	return f(l.Offset(), rest)
 }
 
 // Whole returns a text that was read as a whole, up to the end of its last line. What follows may be the start of a longer line, so

@@ -4,8 +4,9 @@
 //	main;parse;read 312
 //
 // Many tools write them, such as stackcollapse-perf.pl, inferno, simpleperf and
-// async-profiler. Lines that begin with # are comments. Lines of difffolded.pl have
-// two numbers: of the samples before and after a change.
+// async-profiler. Lines that begin with # are comments; those of Austin say what
+// its numbers are. Lines of difffolded.pl have two numbers: of the samples before
+// and after a change.
 package collapsed
 
 import (
@@ -34,7 +35,7 @@ const sniffLines = 3
 // sniff accepts lines of frames and a count. A stack of one frame is like many other lines, so there must be one of several
 // frames, too.
 func sniff(head []byte) bool {
-	cut := len(head) == format.HeadBytes // the last line may be incomplete
+	all, cut := head, len(head) == format.HeadBytes // the last line may be incomplete
 	deep := false
 	for stacks := 0; len(head) > 0 && (stacks < sniffLines || !deep); {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
@@ -45,6 +46,9 @@ func sniff(head []byte) bool {
 			continue
 		}
 		frames, _, ok := parse(line)
+		if !ok && bytes.HasPrefix(all, austin) {
+			frames, _, ok = parseFull(line)
+		}
 		if !ok {
 			return false
 		}
@@ -62,6 +66,50 @@ func parse(line []byte) (frames []byte, count float64, ok bool) {
 	}
 	count, err := strconv.ParseFloat(string(line[i+1:]), 64)
 	return line[:i], count, err == nil && count <= maxCount
+}
+
+// austin begins the files of Austin, a sampler of Python, up to version 3. A comment there says what it measured: time in µs, or memory in
+// bytes. See "Memory and Full Metrics" in its README.
+var austin = []byte("# austin: ")
+
+// modeOf returns Austin's mode, or "" if another tool wrote the file.
+func modeOf(head []byte) string {
+	if !bytes.HasPrefix(head, austin) {
+		return ""
+	}
+	for line := range bytes.Lines(head) {
+		if line[0] != '#' {
+			break
+		}
+		if mode, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("# mode: ")); ok {
+			switch mode := string(mode); mode {
+			case "wall", "cpu", "memory", "full":
+				return mode
+			}
+		}
+	}
+	return ""
+}
+
+// parseFull splits a line of Austin's full mode into the frames and its time, its time on a CPU, and the growth of memory. The last field has
+// the time, whether the thread was idle, and the memory.
+func parseFull(line []byte) (frames []byte, counts [3]float64, ok bool) {
+	i := bytes.LastIndexByte(line, ' ')
+	fields := bytes.Split(line[i+1:], []byte(","))
+	if i <= 0 || len(fields) != len(counts) {
+		return nil, counts, false
+	}
+	for k, field := range fields {
+		n, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil {
+			return nil, counts, false
+		}
+		counts[k] = float64(n)
+	}
+	if counts[1] = counts[0] * (1 - counts[1]); counts[1] < 0 {
+		return nil, counts, false
+	}
+	return line[:i], counts, true
 }
 
 // maxCount is above the largest number of samples.
@@ -98,10 +146,19 @@ func read(in *format.Input) error {
 	}
 	in.Reader = io.MultiReader(bytes.NewReader(head[:n]), in.Reader)
 	r := &reader{Input: in, mapping: in.Store.Stacks.DummyMapping("[collapsed_stack]")}
-	if differential(head[:n]) {
-		r.profiles = append(r.profiles, r.measure("before", false), r.measure("after", true))
-	} else {
-		r.profiles = append(r.profiles, r.measure("samples", true))
+	mode := modeOf(head[:n])
+	switch {
+	case mode == "full":
+		r.full = true
+		r.profiles = append(r.profiles, r.measure("wall", "microseconds", true), r.measure("cpu", "microseconds", false), r.measure("memory", "bytes", false))
+	case mode == "memory":
+		r.profiles = append(r.profiles, r.measure("memory", "bytes", true))
+	case mode != "":
+		r.profiles = append(r.profiles, r.measure(mode, "microseconds", true))
+	case differential(head[:n]):
+		r.profiles = append(r.profiles, r.measure("before", "count", false), r.measure("after", "count", true))
+	default:
+		r.profiles = append(r.profiles, r.measure("samples", "count", true))
 	}
 	return lines.EachToEnd(in, func(offset int64, line []byte) error {
 		r.line(line, offset)
@@ -112,17 +169,18 @@ func read(in *format.Input) error {
 type reader struct {
 	*format.Input
 	profiles []profile.AggregateID // of the counts of a line
+	full     bool                  // the counts are those of parseFull
 	mapping  profile.MappingID
 }
 
 // measure adds a measure.
-func (r *reader) measure(name string, shown bool) profile.AggregateID {
+func (r *reader) measure(name, unit string, shown bool) profile.AggregateID {
 	strings, t := r.Store.Strings, &r.Store.AggregateProfile
 	row := t.Append()
 	t.Scope.Set(row, strings.Intern("collapsed_stack_file"))
 	t.Name.Set(row, strings.Intern("collapsed_stack "+name))
 	t.SampleTypeType.Set(row, strings.Intern(name))
-	t.SampleTypeUnit.Set(row, strings.Intern("count"))
+	t.SampleTypeUnit.Set(row, strings.Intern(unit))
 	t.IsDefault.Set(row, shown)
 	return profile.AggregateID(row)
 }
@@ -133,15 +191,21 @@ func (r *reader) line(line []byte, offset int64) {
 	if len(line) == 0 || line[0] == '#' {
 		return
 	}
-	frames, counts, any := line, [2]float64{}, false
-	for i := range slices.Backward(r.profiles) { // the last one stands last
-		var ok bool
-		if frames, counts[i], ok = parse(frames); !ok {
-			r.File.LogAt(statParseErrors, offset, nil)
-			return
+	frames, counts, ok := line, [3]float64{}, true
+	if r.full {
+		frames, counts, ok = parseFull(line)
+	} else {
+		for i := range slices.Backward(r.profiles) { // the last one stands last
+			if ok {
+				frames, counts[i], ok = parse(frames)
+			}
 		}
-		any = any || counts[i] > 0
 	}
+	if !ok {
+		r.File.LogAt(statParseErrors, offset, nil)
+		return
+	}
+	any := counts != [3]float64{}
 	stacks := r.Store.Stacks
 	callsite := profile.CallsiteID(model.None)
 	for any && len(frames) > 0 {

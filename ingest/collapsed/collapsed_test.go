@@ -81,6 +81,7 @@ func TestDetection(t *testing.T) {
 
 func FuzzCollapsed(f *testing.F) {
 	f.Add([]byte(stacks))
+	f.Add([]byte("# austin: 3.7.0\n# mode: full\n\nP1;T0:1;a.py:f:3 5082,0,53248\n"))
 	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "collapsed_stack" {
 			return
@@ -90,4 +91,19 @@ func FuzzCollapsed(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestAustin reads what Austin says of its numbers: time in microseconds or memory in bytes, or both and whether a thread was idle.
+func TestAustin(t *testing.T) {
+	const head = "# austin: 3.7.0\n# interval: 5000\n# mode: "
+	for mode, want := range map[string]string{"wall": "wall|microseconds|true", "cpu": "cpu|microseconds|true", "memory": "memory|bytes|true", "new": "samples|count|true"} {
+		tables := ingesttest.MustRead(t, "a.austin", []byte(head+mode+"\n\nP1;T0:1;a.py:f:3 5040\n\n# duration: 9\n"))
+		tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit|is_default", want)
+		tables.Want(t, "aggregate_sample", "value", "5040")
+	}
+	tables := ingesttest.MustRead(t, "a.austin", []byte(head+"full\n# memory: 24684084\n\nP1;T0:1;a.py:f:3 5082,0,53248\nP1;T0:1;a.py:g:4 5001,1,0\n"+
+		"P1;T0:1;a.py:f:5 10,0,-4096\nP1;T0:1;a.py:f:5 10,0\nP1;T0:1;a.py:f:5 10,2,0\nP1;T0:1;a.py:f:5 x,0,0\n"))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit|is_default", "wall|microseconds|true", "cpu|microseconds|false", "memory|bytes|false")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|5082", "1|5082", "2|53248", "0|5001", "0|10", "1|10", "2|-4096")
+	tables.Want(t, "stats", "name|value", "collapsed_stack_parse_errors|3")
 }

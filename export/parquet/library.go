@@ -64,7 +64,10 @@ func converted[T, U any](add func([]U), convert func(T) U) func([]T) {
 // batch is how many values are read at once.
 const batch = 1024
 
-var errShort = errors.New("the chunk ends early")
+var (
+	errShort  = errors.New("the chunk ends early")
+	errLevels = errors.New("definition levels for other values than there are")
+)
 
 type batchReader[T any] func(n int64, values []T, definition, repetition []int16) (total int64, read int, err error)
 
@@ -95,6 +98,9 @@ func readBatches[T any](rows int, nullable bool, to Target, read batchReader[T],
 				i++
 			}
 			if level > 0 {
+				if i-begin > len(rest) {
+					return errLevels
+				}
 				add(rest[:i-begin])
 				rest = rest[i-begin:]
 				continue

@@ -31,6 +31,9 @@ func DecodeHybrid(to []uint32, b []byte, width, n int) ([]uint32, error) {
 			for i, part := range b[:size] {
 				value |= uint32(part) << (8 * i)
 			}
+			if uint64(value)>>width != 0 {
+				return to, ErrDamaged
+			}
 			run := int(min(head>>1, uint64(n)))
 			for range run {
 				to = append(to, value)

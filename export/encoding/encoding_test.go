@@ -264,3 +264,18 @@ func BenchmarkEncodings(b *testing.B) {
 		perValue(b, n, func() { to = Levels(to[:0], valid, n) })
 	})
 }
+
+// A run of a number that has more bits than numbers have is damage: levels above 1 would be read as values that are not there.
+func TestWideRun(t *testing.T) {
+	if got, err := DecodeHybrid(nil, []byte{8 << 1, 1}, 1, 8); err != nil || len(got) != 8 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, b := range [][]byte{{8 << 1, 2}, {8 << 1, 255}} {
+		if got, err := DecodeHybrid(nil, b, 1, 8); err != ErrDamaged {
+			t.Errorf("%v: %v, %v", b, got, err)
+		}
+	}
+	if _, err := DecodeHybrid(nil, []byte{8 << 1, 255, 255, 255, 255}, 32, 8); err != nil {
+		t.Error(err)
+	}
+}

@@ -96,6 +96,9 @@ func each[T any](k *keeper, values []T, add func(column int, v T)) {
 
 // Limits returns the least and the greatest value of a column of 64-bit integers, if they are known.
 func (g *RowGroup) Limits(column int) (least, greatest int64, known bool) {
+	if g.check(column, table.TypeInt64) != nil {
+		return 0, 0, false
+	}
 	chunk, err := g.MetaData().ColumnChunk(column)
 	if err != nil {
 		return 0, 0, false

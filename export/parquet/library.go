@@ -6,10 +6,31 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/tpconvert/tpconvert/export/encoding"
 )
+
+// within returns an error if the file lacks bytes of a column. The library asks for as much memory as the metadata says that there are.
+func (g *RowGroup) within(i int) error {
+	chunk, err := g.MetaData().ColumnChunk(i)
+	if err != nil {
+		return err
+	}
+	begin, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
+	if at := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && at > 0 {
+		begin = min(begin, at)
+	}
+	if begin < 0 || size < 0 || begin > g.size-size {
+		return encoding.ErrDamaged
+	}
+	return nil
+}
 
 // Column returns the reader of a column, which the library does not have for a damaged type.
 func (g *RowGroup) Column(i int) (file.ColumnChunkReader, error) {
+	if err := g.within(i); err != nil {
+		return nil, err
+	}
 	chunk, err := g.RowGroupReader.Column(i)
 	if err == nil && chunk == nil {
 		err = errors.New("a column of an unknown type")

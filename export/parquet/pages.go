@@ -94,6 +94,9 @@ func (g *RowGroup) readPages(column, from, end int, to Target) (at int, err erro
 	default:
 		return from, nil
 	}
+	if err := g.within(column); err != nil {
+		return from, err
+	}
 	reader, err := g.GetColumnPageReader(column)
 	if err != nil {
 		return from, err

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -281,6 +283,26 @@ func TestNoDictionary(t *testing.T) {
 	p := &pages[int64]{codec: codec[int64]{plain: plain64, add: to.Ints}, buffers: &buffers[int64]{words: []int64{7}}, to: to, rows: 3}
 	if _, err := p.read(&onePage{page: page}, 0, 3); !errors.Is(err, encoding.ErrDamaged) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// A chunk that says it has very many bytes takes no memory for them.
+func TestHugeChunk(t *testing.T) {
+	text, err := os.ReadFile("testdata/fuzz/FuzzPages/huge-chunk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, quoted, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(string(text)), ")"), "[]byte(")
+	data, err := strconv.Unquote(quoted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = read([]byte(data), 0, rows)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; err == nil || bytes > 64<<20 {
+		t.Errorf("%d bytes, %v", bytes, err)
 	}
 }
 

@@ -11,10 +11,15 @@ import (
 )
 
 // RowGroup reads a row group of a table.
-type RowGroup struct{ *file.RowGroupReader }
+type RowGroup struct {
+	*file.RowGroupReader
+	size int64 // of the file, bytes
+}
 
 // Group returns the row group with this number.
-func Group(f *file.Reader, i int) *RowGroup { return &RowGroup{f.RowGroup(i)} }
+func Group(f *file.Reader, i int) *RowGroup {
+	return &RowGroup{f.RowGroup(i), f.MetaData().GetSourceFileSize()}
+}
 
 // Int64s returns a column of 64-bit integers, and which rows have a value, nil if all do.
 func (g *RowGroup) Int64s(column int) (values []int64, some []bool, err error) {

@@ -25,7 +25,9 @@ type File struct {
 // Open reads the footer of a file.
 func Open(at io.ReaderAt, size int64) (f *File, err error) {
 	defer rescue(&err)
-	reader, err := file.NewParquetReader(io.NewSectionReader(at, 0, size), file.WithReadProps(parquet.NewReaderProperties(bounded{memory.NewGoAllocator()})))
+	properties := parquet.NewReaderProperties(bounded{memory.NewGoAllocator()})
+	properties.BufferedStreamEnabled = true // otherwise it asks for as much memory as a chunk says that it has bytes
+	reader, err := file.NewParquetReader(io.NewSectionReader(at, 0, size), file.WithReadProps(properties))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package parquetfile_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/parquetfile"
@@ -127,5 +130,35 @@ func TestDamage(t *testing.T) {
 		if got, _ := rows(damaged); len(got) > 2 {
 			t.Fatalf("byte %d changed: %d rows", i, len(got))
 		}
+	}
+}
+
+// A chunk that says it has very many bytes takes no memory for them.
+func TestHugeChunk(t *testing.T) {
+	whole := written(t, `{"i":1,"u":2}`)
+	reader, err := file.NewParquetReader(bytes.NewReader(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk, err := reader.MetaData().RowGroup(0).ColumnChunk(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	footer := len(whole) - 8 - int(binary.LittleEndian.Uint32(whole[len(whole)-8:]))
+	sizes := func(compressed int64) []byte { // in the compact protocol of Thrift, each with the head of its field
+		return binary.AppendVarint(append(binary.AppendVarint([]byte{0x16}, chunk.TotalUncompressedSize()), 0x16), compressed)
+	}
+	damaged := bytes.Replace(whole[footer:len(whole)-8], sizes(chunk.TotalCompressedSize()), sizes(1<<33), 1)
+	damaged = append(append(whole[:footer:footer], damaged...), binary.LittleEndian.AppendUint32(nil, uint32(len(damaged)))...)
+	damaged = append(damaged, "PAR1"...)
+	if len(damaged) == len(whole) {
+		t.Fatal("the size of the chunk was not found")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := rows(damaged)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 64<<20 {
+		t.Errorf("%d bytes for %q, %v", bytes, got, err)
 	}
 }

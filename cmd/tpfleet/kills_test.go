@@ -41,7 +41,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	kills := kills() / 5 * len(commands)
 	more := smallTraces(t, kills)
 	var forgotten []string
-	prepare := func(round int, c []string) (all []string) { // its arguments, and a trace to forget
+	prepare := func(round int, c []string) (all []string) { // its arguments, and the trace or the spec that they name
 		for _, a := range c {
 			all = append(all, strings.ReplaceAll(a, "%d", fmt.Sprint(round)))
 		}

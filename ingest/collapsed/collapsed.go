@@ -106,10 +106,9 @@ func parseFull(line []byte) (frames []byte, counts [3]float64, ok bool) {
 		}
 		counts[k] = float64(n)
 	}
-	if counts[1] = counts[0] * (1 - counts[1]); counts[1] < 0 {
-		return nil, counts, false
-	}
-	return line[:i], counts, true
+	idle := counts[1]
+	counts[1] = counts[0] * (1 - idle)
+	return line[:i], counts, idle == 0 || idle == 1
 }
 
 // maxCount is above the largest number of samples.

@@ -102,8 +102,8 @@ func TestAustin(t *testing.T) {
 		tables.Want(t, "aggregate_sample", "value", "5040")
 	}
 	tables := ingesttest.MustRead(t, "a.austin", []byte(head+"full\n# memory: 24684084\n\nP1;T0:1;a.py:f:3 5082,0,53248\nP1;T0:1;a.py:g:4 5001,1,0\n"+
-		"P1;T0:1;a.py:f:5 10,0,-4096\nP1;T0:1;a.py:f:5 10,0\nP1;T0:1;a.py:f:5 10,2,0\nP1;T0:1;a.py:f:5 x,0,0\n"))
+		"P1;T0:1;a.py:f:5 10,0,-4096\nP1;T0:1;a.py:f:5 10,0\nP1;T0:1;a.py:f:5 10,2,0\nP1;T0:1;a.py:f:5 10,-1,0\nP1;T0:1;a.py:f:5 x,0,0\n"))
 	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit|is_default", "wall|microseconds|true", "cpu|microseconds|false", "memory|bytes|false")
 	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|5082", "1|5082", "2|53248", "0|5001", "0|10", "1|10", "2|-4096")
-	tables.Want(t, "stats", "name|value", "collapsed_stack_parse_errors|3")
+	tables.Want(t, "stats", "name|value", "collapsed_stack_parse_errors|4")
 }

@@ -271,7 +271,7 @@ func (c *cutter) table(s *table.Schema) error {
 
 // copy copies the rows of a file.
 func (c *cutter) copy(s *table.Schema, path string) error {
-	reader, err := file.OpenParquetFile(path, false)
+	reader, err := parquet.Open(path)
 	if err != nil {
 		return err
 	}

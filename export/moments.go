@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -90,7 +88,7 @@ func (d momentsReader) rows(name string, backwards bool, columns []string, group
 	if !staging.Exists(path) {
 		return nil
 	}
-	reader, err := file.OpenParquetFile(path, false)
+	reader, err := parquet.Open(path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -283,6 +284,36 @@ func TestNoDictionary(t *testing.T) {
 	p := &pages[int64]{codec: codec[int64]{plain: plain64, add: to.Ints}, buffers: &buffers[int64]{words: []int64{7}}, to: to, rows: 3}
 	if _, err := p.read(&onePage{page: page}, 0, 3); !errors.Is(err, encoding.ErrDamaged) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// A footer whose numbers of rows contradict each other is damaged: that of the file, of a row group, or of a column there.
+func TestRowsOfFooter(t *testing.T) {
+	whole := write(t, schema.NewInt64Node("x", parquet.Repetitions.Required, -1), func(w file.ColumnChunkWriter) func([]int64, []int16, []int16) (int64, error) {
+		return w.(*file.Int64ColumnChunkWriter).WriteBatch
+	}, func(i int) int64 { return int64(i) }, func(int) bool { return true })
+	if _, err := NewReader(bytes.NewReader(whole)); err != nil {
+		t.Fatal(err)
+	}
+	footer := len(whole) - 8 - int(binary.LittleEndian.Uint32(whole[len(whole)-8:]))
+	places := 0
+	for _, n := range []int64{rows, rows / 2} {
+		field := func(n int64) []byte { return binary.AppendVarint([]byte{0x16}, n) } // in the compact protocol of Thrift
+		for at := footer; ; at++ {
+			next := bytes.Index(whole[at:], field(n))
+			if next < 0 {
+				break
+			}
+			at += next
+			places++
+			damaged := slices.Concat(whole[:at], field(n+1), whole[at+len(field(n)):])
+			if _, err := NewReader(bytes.NewReader(damaged)); err == nil || !strings.HasPrefix(err.Error(), "damaged: ") {
+				t.Errorf("%d rows at byte %d: %v", n+1, at, err)
+			}
+		}
+	}
+	if places != 5 {
+		t.Errorf("%d places", places)
 	}
 }
 

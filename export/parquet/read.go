@@ -2,13 +2,50 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
+
+// Open opens a file.
+func Open(path string) (*file.Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := NewReader(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return reader, nil
+}
+
+// NewReader reads the footer of a file. Its numbers of rows must agree: a query that only counts rows reads nothing else.
+func NewReader(from parquet.ReaderAtSeeker) (*file.Reader, error) {
+	reader, err := file.NewParquetReader(from)
+	if err != nil {
+		return nil, err
+	}
+	m, all := reader.MetaData(), int64(0)
+	for _, g := range m.RowGroups {
+		for i, c := range g.Columns {
+			if i < m.Schema.NumColumns() && m.Schema.Column(i).MaxRepetitionLevel() == 0 && c.MetaData != nil && c.MetaData.NumValues != g.NumRows {
+				return nil, fmt.Errorf("damaged: %d values in a row group of %d rows", c.MetaData.NumValues, g.NumRows)
+			}
+		}
+		all += g.NumRows
+	}
+	if all != m.FileMetaData.NumRows {
+		return nil, fmt.Errorf("damaged: row groups of %d rows in a file of %d", all, m.FileMetaData.NumRows)
+	}
+	return reader, nil
+}
 
 // RowGroup reads a row group of a table.
 type RowGroup struct {

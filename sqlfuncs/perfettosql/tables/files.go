@@ -63,7 +63,7 @@ func OpenFile(from Input, pool *dataframe.Pool) (f *File, err error) {
 		}
 	}()
 	defer rescue(&err)
-	reader, err := file.NewParquetReader(from)
+	reader, err := parquet.NewReader(from)
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,14 @@ func parse(line []byte) (frames []byte, count float64, ok bool) {
 // bytes. See "Memory and Full Metrics" in its README.
 var austin = []byte("# austin: ")
 
+// measure is what a number of a line measures.
+type measure struct{ name, unit string }
+
+var wall, cpu, memory = measure{"wall", "microseconds"}, measure{"cpu", "microseconds"}, measure{"memory", "bytes"}
+
+// modes has the measures of Austin's modes, the one to show first.
+var modes = map[string][]measure{"wall": {wall}, "cpu": {cpu}, "memory": {memory}, "full": {wall, cpu, memory}}
+
 // modeOf returns Austin's mode, or "" if another tool wrote the file.
 func modeOf(head []byte) string {
 	if !bytes.HasPrefix(head, austin) {
@@ -82,10 +90,7 @@ func modeOf(head []byte) string {
 			break
 		}
 		if mode, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("# mode: ")); ok {
-			switch mode := string(mode); mode {
-			case "wall", "cpu", "memory", "full":
-				return mode
-			}
+			return string(mode)
 		}
 	}
 	return ""
@@ -146,18 +151,17 @@ func read(in *format.Input) error {
 	in.Reader = io.MultiReader(bytes.NewReader(head[:n]), in.Reader)
 	r := &reader{Input: in, mapping: in.Store.Stacks.DummyMapping("[collapsed_stack]")}
 	mode := modeOf(head[:n])
+	measures, shown := modes[mode], 0
+	r.full = mode == "full"
 	switch {
-	case mode == "full":
-		r.full = true
-		r.profiles = append(r.profiles, r.measure("wall", "microseconds", true), r.measure("cpu", "microseconds", false), r.measure("memory", "bytes", false))
-	case mode == "memory":
-		r.profiles = append(r.profiles, r.measure("memory", "bytes", true))
-	case mode != "":
-		r.profiles = append(r.profiles, r.measure(mode, "microseconds", true))
+	case measures != nil:
 	case differential(head[:n]):
-		r.profiles = append(r.profiles, r.measure("before", "count", false), r.measure("after", "count", true))
+		measures, shown = []measure{{"before", "count"}, {"after", "count"}}, 1
 	default:
-		r.profiles = append(r.profiles, r.measure("samples", "count", true))
+		measures = []measure{{"samples", "count"}}
+	}
+	for i, m := range measures {
+		r.profiles = append(r.profiles, r.measure(m, i == shown))
 	}
 	return lines.EachToEnd(in, func(offset int64, line []byte) error {
 		r.line(line, offset)
@@ -173,13 +177,13 @@ type reader struct {
 }
 
 // measure adds a measure.
-func (r *reader) measure(name, unit string, shown bool) profile.AggregateID {
+func (r *reader) measure(m measure, shown bool) profile.AggregateID {
 	strings, t := r.Store.Strings, &r.Store.AggregateProfile
 	row := t.Append()
 	t.Scope.Set(row, strings.Intern("collapsed_stack_file"))
-	t.Name.Set(row, strings.Intern("collapsed_stack "+name))
-	t.SampleTypeType.Set(row, strings.Intern(name))
-	t.SampleTypeUnit.Set(row, strings.Intern(unit))
+	t.Name.Set(row, strings.Intern("collapsed_stack "+m.name))
+	t.SampleTypeType.Set(row, strings.Intern(m.name))
+	t.SampleTypeUnit.Set(row, strings.Intern(m.unit))
 	t.IsDefault.Set(row, shown)
 	return profile.AggregateID(row)
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-
-	"github.com/tpconvert/tpconvert/export/encoding"
 )
 
 // within returns an error if the file lacks bytes of a column. The library asks for as much memory as the metadata says that there are.
@@ -21,7 +19,7 @@ func (g *RowGroup) within(i int) error {
 		begin = min(begin, at)
 	}
 	if begin < 0 || size < 0 || begin > g.size-size {
-		return encoding.ErrDamaged
+		return errBeyond
 	}
 	return nil
 }
@@ -87,6 +85,7 @@ const batch = 1024
 
 var (
 	errShort  = errors.New("the chunk ends early")
+	errBeyond = errors.New("a chunk that is not within the file")
 	errLevels = errors.New("definition levels for other values than there are")
 )
 

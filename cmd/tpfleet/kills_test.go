@@ -38,7 +38,7 @@ func testKilledCommands(t *testing.T, f *fleet) {
 		}
 		return file
 	}
-	kills := kills() / 5 * len(commands)
+	kills := max(kills()/5, 1) * len(commands)
 	more := smallTraces(t, kills)
 	var forgotten []string
 	prepare := func(round int, c []string) (all []string) { // its arguments, and the trace or the spec that they name

@@ -82,12 +82,12 @@ fleet-unit: ## tests of cmd/tpfleet that need no server
 fleet-test: fleet-lint ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
-# Everything in a folder, and what makes catalogs different; engines that read the tables, metrics, linters, and most of what happens
-# where tables are committed to one at a time are left out.
-fleet-quick: ## the checks of cmd/tpfleet for each change
+fleet-quick: export FLEET_CONFORMANCE := $(abspath $(SHARED)/conformance)
+
+fleet-quick: ## the checks of cmd/tpfleet for each change: all in a folder but what takes long
 	test -z "$$(gofmt -l cmd/tpfleet | tee /dev/stderr)"
 	cd cmd/tpfleet && $(GO) vet ./...
-	READERS=no GO=$(GO) .ci/fleet -run '^Test(Run|LostAnswers|NoTransactions)$$|^Test/^folder$$' -skip '^Test(Spark|CommitAfterCompact|KilledBeforeLedger|LateCommit|MetricsBesideRival|Orphans|RefusedDeletions|Specs|SummarizeStored|TrendFindsTheBuild|Unpartitioned|Redact|RivalSpecs|TrendIsInterrupted)$$' $(TESTFLAGS)
+	cd cmd/tpfleet && $(GO) test -count 1 -vet=off -short -timeout 20m $(TESTFLAGS) ./...
 
 fleet-airflow: fleet ## the DAGs of docs/fleet/airflow.md, run by Airflow
 	.ci/fleet-airflow bin/tpfleet testdata/chromium.json.gz testdata/go_heap.pb.gz testdata/node.json

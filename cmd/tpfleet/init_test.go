@@ -55,6 +55,7 @@ func layoutOf(t *testing.T, f *fleet) (l task.Layout) {
 func TestRivalSpecs(t *testing.T) { withLedger(t, testRivalSpecs) }
 
 func testRivalSpecs(t *testing.T, f *fleet) {
+	long(t)
 	dir := t.TempDir()
 	var working sync.WaitGroup
 	const rivals = 5

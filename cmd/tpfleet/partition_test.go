@@ -148,6 +148,7 @@ func testForgetDays(t *testing.T, f *fleet) {
 // A lake of an older version, whose tables have no partitions and whose files have several days, is read as before. init gives its
 // tables partitions, and compact its files.
 func TestUnpartitioned(t *testing.T) {
+	long(t)
 	f := newFolder(t)
 	for _, s := range task.Packed() {
 		unpartition(t, f, s.Name)

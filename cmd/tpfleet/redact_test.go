@@ -20,6 +20,7 @@ const person = "zoe-2814"
 func TestRedact(t *testing.T) { withLedger(t, testRedact) }
 
 func testRedact(t *testing.T, f *fleet) {
+	long(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()

@@ -220,6 +220,14 @@ func withLedger(t *testing.T, test func(t *testing.T, f *fleet)) {
 	t.Run("ledger", func(t *testing.T) { test(t, newSingle(t)) })
 }
 
+// long leaves a test out of the checks of each change.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long: \"make fleet-test\" runs it")
+	}
+}
+
 // newSingle creates tables that are committed to one at a time, with the ledger last.
 func newSingle(t *testing.T) *fleet {
 	t.Helper()

@@ -52,6 +52,7 @@ func equal(t *testing.T, db *sql.DB, got, want, columns string) {
 func TestSpecs(t *testing.T) { withLedger(t, testSpecs) }
 
 func testSpecs(t *testing.T, f *fleet) {
+	long(t)
 	good, bad := traces(t)
 	dir := t.TempDir()
 	own := filepath.Join(dir, "long.textproto")
@@ -176,6 +177,7 @@ func TestMetricsBesideRival(t *testing.T) {
 
 // Where a fleet's folder has the metrics of a spec, summarize gives their rows, which are those that it computes, and else computes them.
 func TestSummarizeStored(t *testing.T) {
+	long(t)
 	good, bad := traces(t)
 	own := filepath.Join(t.TempDir(), "own.textproto")
 	write := func(most int) {

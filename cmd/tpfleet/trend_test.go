@@ -62,6 +62,7 @@ const buildPattern = `/build-(?P<build>\d+)/`
 // Of 60 builds with a change of 10 % in one of them, that one is named, and none if there is no change; with the noise of traces, and some of
 // them much slower.
 func TestTrendFindsTheBuild(t *testing.T) {
+	long(t)
 	const builds, seeds = 60, 20
 	random := make([]*rand.Rand, 2*seeds)
 	changed := make([]int, seeds)
@@ -104,6 +105,7 @@ func TestTrendFindsTheBuild(t *testing.T) {
 
 // One interruption ends a test of changes that would take hours.
 func TestTrendIsInterrupted(t *testing.T) {
+	long(t)
 	dir := buildTraces(t, 60, 1, func(build, _ int) map[string]float64 {
 		return map[string]float64{"draw": float64(1000 + build + 500*(build/30))}
 	})

@@ -92,7 +92,8 @@ const (
 )
 
 func read(in *format.Input) error {
-	r := &reader{in: in, Profile: aggregate.New(in.Store), measures: map[string]int{}, times: map[string]string{}, scope: in.Name, calls: none,
+	r := &reader{in: in, Profile: aggregate.New(in.Store), measures: map[string]int{}, scope: in.Name, calls: none,
+		times: map[string]string{"wall_time": "microseconds", "gc_time": "microseconds"}, // in ruby-prof's call_tree_printer.rb
 		names: [3]map[string]model.StringID{{}, {}, {}}, mappings: map[model.StringID]profile.MappingID{}}
 	r.positions("line")
 	err := lines.EachToEndIf(in, func() bool { return r.joined }, func(offset int64, line []byte) error {
@@ -154,10 +155,11 @@ func (r *reader) read(line []byte) bool {
 		r.scope = r.in.Name + " thread " + value
 	case "positions":
 		r.positions(value)
-	case "event": // sysTime : sysTime (elapsed ns)
+	case "event": // sysTime : sysTime (elapsed ns), or ns : Nanoseconds
 		name, long, _ := strings.Cut(value, ":")
-		if text, ok := strings.CutSuffix(long, ")"); ok {
-			r.times[strings.TrimSpace(name)] = units[text[strings.LastIndexByte(text, ' ')+1:]].unit
+		text := strings.TrimSuffix(long, ")")
+		if u := units[text[strings.LastIndexByte(text, ' ')+1:]]; u.scale == 1 {
+			r.times[strings.TrimSpace(name)] = u.unit
 		}
 	case "events":
 		r.open = r.complete
@@ -198,7 +200,7 @@ var units = map[string]struct {
 }{
 	"ns": {"nanoseconds", 1}, "us": {"microseconds", 1}, "µs": {"microseconds", 1}, "μs": {"microseconds", 1}, "ms": {"milliseconds", 1}, "s": {"seconds", 1},
 	"mins": {"seconds", 60}, "hrs": {"seconds", 3600}, "bytes": {"bytes", 1}, "B": {"bytes", 1}, "kB": {"bytes", 1 << 10}, "MB": {"bytes", 1 << 20},
-	"GB": {"bytes", 1 << 30}, "TB": {"bytes", 1 << 40}, "count": {"count", 1},
+	"GB": {"bytes", 1 << 30}, "TB": {"bytes", 1 << 40}, "count": {"count", 1}, "Nanoseconds": {"nanoseconds", 1},
 }
 
 // measure returns the measure of an event in the scope.

@@ -37,6 +37,16 @@ func TestUnitsOfSystemCalls(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestNamesOfUnits reads what pyprof2calltree and ruby-prof write.
+func TestNamesOfUnits(t *testing.T) {
+	tables := ingesttest.MustRead(t, "callgrind.out", []byte("event: ns : Nanoseconds\nevent: size : Size (MB)\nevents: ns size wall_time process_time\n"+
+		"fl=a.py\nfn=f\n2 63058 2 7 9\n"))
+	tables.Want(t, "aggregate_profile", "sample_type_type|sample_type_unit", "ns|nanoseconds", "size|count", "wall_time|microseconds",
+		"process_time|count", "calls|count")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|63058", "1|2", "2|7", "3|9")
+	tables.Want(t, "stats", "name")
+}
+
 // TestYappi reads what yappi writes: ticks of 1 µs, and no end of the last line, which a notice names.
 func TestYappi(t *testing.T) {
 	const text = "version: 1\ncreator: yappi\npid: 7\ncmd:  app.py\npart: 1\n\nevents: Ticks\n\nfl=(1) app.py\nfl=(2) app.py\n\n" +

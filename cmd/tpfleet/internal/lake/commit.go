@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog/rest"
@@ -18,37 +17,8 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/folder"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
-	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/export"
 )
-
-// Account says what became of the traces in some results.
-type Account struct {
-	Tasks  int `json:"tasks"`
-	OK     int `json:"ok"`     // added
-	Bad    int `json:"bad"`    // added to the ledger alone
-	Copies int `json:"copies"` // added to the ledger alone, as their content is in the tables
-	Known  int `json:"known"`  // in the ledger before
-	Failed int `json:"failed"` // not added
-	// Forgotten counts those whose content was forgotten before: they are added to the ledger alone.
-	Forgotten int `json:"forgotten,omitempty"`
-	Replaced  int `json:"replaced,omitempty"` // whose new rows replaced old ones
-	Large     int `json:"large,omitempty"`    // added to the ledger alone, as they take more than a worker may use
-	Kept      int `json:"kept,omitempty"`     // whose old rows stay, as the new converter cannot read them
-	// Superseded counts the traces whose rows left because a newer version of their object came.
-	Superseded int `json:"superseded,omitempty"`
-	// Again counts the good traces that were not added, because other traces of their task were in the tables, and a
-	// file cannot be added in part, or because their files are gone. The next plan has them.
-	Again int `json:"again"`
-	Left  int `json:"left,omitempty"`  // without a result that was committed, after an interruption or an error
-	Lossy int `json:"lossy,omitempty"` // of those added or replaced, that lack data: the columns lost and damaged of the ledger say how much
-	// Unmeasured counts those of them for which a spec failed: the column metrics of the ledger says why.
-	Unmeasured int `json:"unmeasured,omitempty"`
-	// Truncated counts those of them that end too early.
-	Truncated int `json:"truncated,omitempty"`
-	Files     int `json:"files"`
-	Tries     int `json:"tries"` // of the transaction
-}
 
 // Commit adds results to the tables and the ledger, in one transaction, or in several if there are two versions of an object. Results
 // that are in already are left out, so a commit can be repeated, by any number of processes. If another commit comes first, or it is
@@ -155,167 +125,6 @@ func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, los
 	}
 	return commitError(l.catalog.CommitTransaction(ctx, commits))
 }
-
-// choice is what a transaction adds and removes.
-type choice struct {
-	entries []entry
-	files   map[string][]resultFile // by table
-	objects map[task.Trace]bool     // whose entries are removed from the ledger
-	gone    work.Gone               // traces whose rows are removed, by id
-	moved   map[string]task.Trace   // objects that traces have now, by id
-	account Account
-	removed removed // by changes
-}
-
-// resultFile is a file of a result.
-type resultFile struct {
-	task.File
-	result string // name
-}
-
-// choose selects what is not in the ledger, and updates it. The files of the results whose names are in lost are gone.
-func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice {
-	c := choice{files: map[string][]resultFile{}, objects: map[task.Trace]bool{}, gone: work.Gone{}, moved: map[string]task.Trace{}, account: Account{Tasks: len(results)}}
-	for _, r := range results {
-		c.add(ledger, &r, lost[r.Name()] || ledger.abandoned[r.Name()])
-	}
-	return c
-}
-
-func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
-	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.takes(r, o) }
-	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.takes(r, o) }
-	now := time.Now().UnixNano()
-	fresh, mixed := 0, lost
-	for i := range r.Traces {
-		if isNew(&r.Traces[i]) {
-			fresh++
-		}
-		mixed = mixed || isKnown(&r.Traces[i])
-	}
-	mixed = mixed && fresh > 0
-	if fresh > 0 && !mixed {
-		for _, f := range r.Files {
-			c.files[f.Table] = append(c.files[f.Table], resultFile{f, r.Name()})
-		}
-		c.account.Files += len(r.Files)
-	}
-	for _, o := range knownFirst(ledger, r.Traces) {
-		known, e := ledger.Object(o.Trace), entry{task: r.Task, added: &now}
-		switch {
-		case o.Status == task.Failed:
-			c.account.Failed++
-			continue
-		case (o.Status == task.Bad || o.Status == task.Large) && r.Replaces[traceID(o.SHA256)] != "":
-			c.account.Kept++
-			continue
-		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version, o.Status == task.Large && known.Large, ledger.isOld(r, &o):
-			c.account.Known++
-			continue
-		case o.Status == task.Bad:
-			c.account.Bad++
-		case o.Status == task.Large:
-			c.account.Large++
-		case isNew(&o) && mixed:
-			c.account.Again++
-			continue
-		case isNew(&o):
-			c.takeIn(ledger, &o, &e)
-			e.attempt = r.Name()
-		case !c.takeCopy(ledger, &o):
-			continue
-		}
-		if o.Status != task.Bad && o.Status != task.Large && r.Supersedes() {
-			c.supersede(ledger, o.Trace, now)
-		}
-		if known.Bad != "" || known.Large || known.Superseded {
-			c.objects[o.Trace] = true // one entry is enough
-		}
-		e.Outcome = o
-		ledger.add(&e)
-		c.entries = append(c.entries, e)
-	}
-}
-
-// knownFirst puts the copies of known traces first, while these are there: a newer version of their object may be among the others.
-func knownFirst(ledger *Ledger, traces []task.Outcome) []task.Outcome {
-	var known, others []task.Outcome
-	for _, o := range traces {
-		if o.Status == task.Copy {
-			if _, there := ledger.content[traceID(o.SHA256)]; there {
-				known = append(known, o)
-				continue
-			}
-		}
-		others = append(others, o)
-	}
-	return append(known, others...)
-}
-
-// takeIn takes the rows of a trace.
-func (c *choice) takeIn(ledger *Ledger, o *task.Outcome, e *entry) {
-	if old, there := ledger.content[o.TraceID]; there {
-		c.objects[old.object], c.gone[o.TraceID] = true, ""
-		e.added, e.changed = old.added, e.added
-		c.account.Replaced++
-	} else {
-		c.account.OK++
-		if ledger.gone[o.TraceID] {
-			e.changed = e.added
-		}
-	}
-	if o.Lacks() {
-		c.account.Lossy++
-	}
-	if failedSpec(o.Metrics) {
-		c.account.Unmeasured++
-	}
-	if o.Truncated != nil {
-		c.account.Truncated += int(*o.Truncated)
-	}
-}
-
-// takeCopy takes a trace whose content should be known, and reports whether it needs an entry.
-func (c *choice) takeCopy(ledger *Ledger, o *task.Outcome) bool {
-	id := traceID(o.SHA256)
-	original, there := ledger.content[id]
-	switch {
-	case !there:
-		c.account.Again++
-		return false
-	case !original.is(o.SHA256):
-		o.Status, o.TraceID, o.ExitCode, o.Error = task.Bad, "", exitBadInput, fmt.Sprintf("another trace, with the SHA-256 %s, has the same trace_id", original.sha256)
-		c.account.Bad++
-	case original.forgotten:
-		*o = forgotten(*o, "its content was forgotten before")
-		c.account.Forgotten++
-	case original.object.URL == o.URL && original.object != o.Trace:
-		// It was written again as it was.
-		c.move(ledger, id, o.Trace)
-		c.account.Known++
-		return false
-	default:
-		o.Status, o.TraceID = task.Copy, ""
-		c.account.Copies++
-		ledger.copies[id] = append(ledger.copies[id], o.Trace)
-	}
-	return true
-}
-
-// exitBadInput is the exit code of tpconvert for what it cannot read.
-const exitBadInput = 4
-
-// forgotten returns what the ledger keeps of a trace that is forgotten.
-func forgotten(o task.Outcome, why string) task.Outcome {
-	id := o.TraceID
-	if id == "" && o.SHA256 != "" {
-		id = traceID(o.SHA256)
-	}
-	return task.Outcome{Trace: o.Trace, Status: task.Forgotten, TraceID: id, Error: why, Version: o.Version, Schema: o.Schema}
-}
-
-// traceID returns the id of a trace with this content.
-func traceID(sha256 string) string { return "t_" + sha256[:16] }
 
 // changes builds the changes of the ledger and of all tables, nil for those that stay as they are. If files are gone, it
 // adds the names of their results to lost and returns an error after which the commit begins again.
@@ -470,31 +279,4 @@ func dayOf(t *table.Table, f task.File) (day string, one bool) {
 		}
 	}
 	return "", false
-}
-
-// Traces returns the number of traces in the results.
-func (a *Account) Traces() int {
-	return a.OK + a.Bad + a.Copies + a.Known + a.Failed + a.Forgotten + a.Replaced + a.Large + a.Kept + a.Again
-}
-
-// Add adds another account.
-func (a *Account) Add(b Account) {
-	a.Tasks += b.Tasks
-	a.OK += b.OK
-	a.Bad += b.Bad
-	a.Copies += b.Copies
-	a.Known += b.Known
-	a.Failed += b.Failed
-	a.Forgotten += b.Forgotten
-	a.Replaced += b.Replaced
-	a.Large += b.Large
-	a.Kept += b.Kept
-	a.Again += b.Again
-	a.Left += b.Left
-	a.Superseded += b.Superseded
-	a.Truncated += b.Truncated
-	a.Lossy += b.Lossy
-	a.Unmeasured += b.Unmeasured
-	a.Files += b.Files
-	a.Tries += b.Tries
 }

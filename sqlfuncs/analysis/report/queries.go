@@ -102,7 +102,7 @@ const threads = `
 SELECT t.name AS thread_name, p.name AS process_name, count(*) AS count, sum(s.dur) AS dur
 FROM _lasting_slice AS s JOIN thread_track AS k ON k.id = s.track_id JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 WHERE s.depth = 0
-GROUP BY utid
+GROUP BY utid HAVING sum(s.dur) > 0
 ORDER BY 4 DESC, utid`
 
 // cpuByProcess is the CPU time of each process. One without a name has that of its main thread.

@@ -51,19 +51,19 @@ var facts = map[string]bool{"creator": true, "pid": true, "cmd": true}
 type reader struct {
 	in *format.Input
 	*aggregate.Profile
-	measures map[string]int    // by scope and event
-	times    map[string]string // units of events, by their names
-	scope    string
-	events   []int     // measures of the costs in a line
-	scales   []float64 // by which they are multiplied
-	calls    int       // measure of the numbers of calls, or none
-	kinds    int       // of positions
-	address  int       // its place among the positions, or none
-	line     int       // its place
-	found    bool
-	complete bool // each part of the file ends with totals, as Callgrind writes it
-	open     bool // the totals of the part are yet to come
-	joined   bool // the last line has no end, as yappi writes it
+	measures   map[string]int    // by scope and event
+	eventUnits map[string]string // by the names of events
+	scope      string
+	events     []int     // measures of the costs in a line
+	scales     []float64 // by which they are multiplied
+	calls      int       // measure of the numbers of calls, or none
+	kinds      int       // of positions
+	address    int       // its place among the positions, or none
+	line       int       // its place
+	found      bool
+	complete   bool // each part of the file ends with totals, as Callgrind writes it
+	open       bool // the totals of the part are yet to come
+	joined     bool // the last line has no end, as yappi writes it
 
 	position   []uint64 // of the last line with costs
 	sums       []float64
@@ -93,8 +93,8 @@ const (
 
 func read(in *format.Input) error {
 	r := &reader{in: in, Profile: aggregate.New(in.Store), measures: map[string]int{}, scope: in.Name, calls: none,
-		times: map[string]string{"wall_time": "microseconds", "gc_time": "microseconds"}, // in ruby-prof's call_tree_printer.rb
-		names: [3]map[string]model.StringID{{}, {}, {}}, mappings: map[model.StringID]profile.MappingID{}}
+		eventUnits: map[string]string{"wall_time": "microseconds", "gc_time": "microseconds"}, // in ruby-prof's call_tree_printer.rb
+		names:      [3]map[string]model.StringID{{}, {}, {}}, mappings: map[model.StringID]profile.MappingID{}}
 	r.positions("line")
 	err := lines.EachToEndIf(in, func() bool { return r.joined }, func(offset int64, line []byte) error {
 		r.lastOffset = offset
@@ -149,7 +149,7 @@ func (r *reader) read(line []byte) bool {
 	case "creator":
 		r.complete, r.joined = strings.HasPrefix(value, "callgrind-"), value == "yappi"
 		if r.joined {
-			r.times["Ticks"] = "microseconds" // _save_as_CALLGRIND in its yappi.py
+			r.eventUnits["Ticks"] = "microseconds" // _save_as_CALLGRIND in its yappi.py
 		}
 	case "thread":
 		r.scope = r.in.Name + " thread " + value
@@ -159,14 +159,14 @@ func (r *reader) read(line []byte) bool {
 		name, long, _ := strings.Cut(value, ":")
 		text := strings.TrimSuffix(long, ")")
 		if u := units[text[strings.LastIndexByte(text, ' ')+1:]]; u.scale == 1 {
-			r.times[strings.TrimSpace(name)] = u.unit
+			r.eventUnits[strings.TrimSpace(name)] = u.unit
 		}
 	case "events":
 		r.open = r.complete
 		r.events, r.scales, r.sums = r.events[:0], r.scales[:0], r.sums[:0]
 		for event := range strings.FieldsSeq(value) {
 			name, unit, scale := unitOf(event)
-			unit = cmp.Or(r.times[event], unit)
+			unit = cmp.Or(r.eventUnits[event], unit)
 			r.events, r.scales = append(r.events, r.measure(event, name, unit)), append(r.scales, scale)
 			r.sums = append(r.sums, 0)
 		}

@@ -104,7 +104,10 @@ func (f *File) isFunction(kind, visibility uint8, in uint16, name uint32, names 
 // end of the section.
 func (s *symbols) order(sections []section) {
 	slices.SortStableFunc(s.all, func(a, b symbol) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), s.better(a, b))
+		if c := cmp.Compare(a.start, b.start); c != 0 {
+			return c
+		}
+		return s.better(a, b)
 	})
 	s.all = slices.CompactFunc(s.all, func(a, b symbol) bool { return a.start == b.start })
 	for i := range s.all {

@@ -61,8 +61,10 @@ type parser struct {
 	registers []uint64 // of user code
 	users     []uint64 // its frames
 	sums      sums
-	deferred  map[uint32][]deferred     // by tid
-	inherited map[uint32]model.StringID // names of threads that no row mentions yet, by tid
+	deferred  map[uint32][]deferred // by tid
+	forks     map[uint32]*fork      // by tid
+	ends      map[model.UPID]int64  // of processes, if all their threads have ended, ns
+	parents   map[uint32]uint32     // of processes that ran before the recording, by pid
 }
 
 // deferred is a sample whose callers in user code a later record has.
@@ -112,7 +114,7 @@ type reached struct {
 
 func newParser(c *model.Context, r *recording, finder *binaries.Finder) *parser {
 	p := &parser{Context: c, recording: r, processes: map[uint32]*process{}, noName: c.Store.Strings.Intern(""),
-		codes: newCodes(finder, c.File), deferred: map[uint32][]deferred{}, inherited: map[uint32]model.StringID{}}
+		codes: newCodes(finder, c.File), deferred: map[uint32][]deferred{}, forks: map[uint32]*fork{}, ends: map[model.UPID]int64{}, parents: map[uint32]uint32{}}
 	p.space.codes = p.codes
 	for mode, name := range cpuModes {
 		if name != "" {
@@ -137,53 +139,33 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case mmapToken:
 		p.mmap(ts, token)
 	case commToken:
-		delete(p.inherited, pidOf(token, commThread))
 		utid := p.thread(token, commPID, commThread)
 		name := p.Store.Strings.InternBytes(token[commFixed:])
 		p.Machine.SetThreadAndProcessName(utid, name, model.ThreadNameSystem)
 	case execToken:
 		p.process(pidOf(token, execPID)).exec()
 	case forkToken:
-		p.fork(token)
+		if timed {
+			p.fork(&ts, token)
+		} else {
+			p.fork(nil, token)
+		}
+	case exitToken:
+		if timed {
+			p.exit(ts, token)
+		}
+	case parentToken:
+		p.parents[pidOf(token, forkPID)] = pidOf(token, forkParent)
 	case deferredToken:
 		p.complete(token)
 	}
 	return nil
 }
 
-// fork gives a new thread the name of its parent and, if it is a process, the mappings.
-func (p *parser) fork(token []byte) {
-	tid, parent := pidOf(token, forkThread), pidOf(token, forkParentThread)
-	name := p.inherited[parent]
-	if utid := p.Machine.LiveThread(int64(parent)); name == 0 && utid != model.None {
-		name, _ = p.Store.Thread.Name.Get(int64(utid))
-	}
-	if name != 0 {
-		p.inherited[tid] = name
-	}
-	if pid, from := pidOf(token, forkPID), pidOf(token, forkParent); pid != from {
-		child := p.process(pid)
-		child.exec()
-		child.files = p.process(from).files.copy()
-	}
-}
-
 // gone is the kernel's -1: the id of a task that has ended, though its CPU still runs it.
 const gone = math.MaxUint32
 
 func pidOf(token []byte, at int) uint32 { return binary.LittleEndian.Uint32(token[at:]) }
-
-// thread returns the thread whose ids are at these offsets of a token.
-func (p *parser) thread(token []byte, pid, tid int) model.UTID {
-	utid := p.Machine.ThreadOf(int64(pidOf(token, tid)), int64(pidOf(token, pid)))
-	if name, ok := p.inherited[pidOf(token, tid)]; ok {
-		delete(p.inherited, pidOf(token, tid))
-		if had, _ := p.Store.Thread.Name.Get(int64(utid)); had == 0 {
-			p.Machine.SetThreadAndProcessName(utid, name, model.ThreadNameSystem)
-		}
-	}
-	return utid
-}
 
 func (p *parser) mmap(ts int64, token []byte) {
 	number := func(at int) uint64 { return binary.LittleEndian.Uint64(token[at:]) }
@@ -298,6 +280,7 @@ func (p *parser) sample(ts int64, timed bool, token []byte) {
 		v.UTID = p.thread(token, samplePID, sampleThread)
 		v.UPID = p.Machine.ProcessOf(v.UTID)
 	} else if pid != gone {
+		p.begin(pid, pid)
 		v.UPID = p.Machine.Process(int64(pid))
 	}
 	v.CPUMode = p.modes[mode]

@@ -489,6 +489,44 @@ func TestForks(t *testing.T) {
 	tables.Want(t, "process", "pid|name", "0|NULL", "7|main", "9|main", "11|NULL")
 }
 
+// TestLives checks the times of threads and processes, and that a thread whose tid was another's before is one of its own.
+func TestLives(t *testing.T) {
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{period: 1, sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+	task := func(kind, misc uint32, pid, parent, tid uint32, time int) {
+		r.add(kind, uint16(misc), pid, parent, tid, parent, time, r.id(pid, tid, time, 0, 1))
+	}
+	const fork, exit, before = 7, 4, 1 << 13
+	task(fork, before, 5, 7, 5, 0)
+	r.comm(0, 5, 5, 0, "old")
+	r.comm(0, 7, 7, 0, "shell")
+	r.comm(0, 15, 15, 0, "listed") // after it had begun
+	task(fork, 0, 9, 7, 9, 100)
+	task(fork, 0, 9, 7, 9, 100) // of another event
+	task(fork, 0, 9, 9, 10, 150)
+	r.sample(user, 1, 9, 10, 160, 0, 0x10)
+	task(exit, 0, 9, 7, 9, 200)
+	r.sample(user, 1, 9, 9, 205, 0, 0x10) // on its way out
+	task(exit, 0, 9, 9, 10, 210)
+	task(fork, 0, 9, 7, 9, 300) // another process
+	task(fork, 0, 9, 9, 10, 310)
+	r.sample(user, 1, 9, 10, 320, 0, 0x10)
+	task(exit, 0, 9, 9, 10, 330)
+	task(fork, 0, 12, 9, 12, 340) // never sampled
+	task(exit, 0, 12, 9, 12, 350)
+	task(fork, 0, 13, 9, 13, 360) // nor its parent
+	task(fork, 0, 14, 13, 14, 370)
+	r.sample(user, 1, 14, 14, 380, 0, 0x10)
+	task(fork, 0, 15, 7, 15, 390)
+	task(exit, 0, 15, 7, 15, 400)
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "thread", "utid|tid|upid|start_ts|end_ts", "0|0|0|NULL|NULL", "1|5|1|NULL|NULL", "2|7|2|NULL|NULL", "3|15|3|390|400",
+		"4|9|4|100|200", "5|10|4|150|210", "6|9|5|300|NULL", "7|10|5|310|330", "8|13|6|360|NULL", "9|14|7|370|NULL")
+	tables.Want(t, "process", "upid|pid|name|parent_upid|start_ts|end_ts", "0|0|NULL|NULL|NULL|NULL", "1|5|old|2|NULL|NULL", "2|7|shell|NULL|NULL|NULL",
+		"3|15|listed|2|390|400", "4|9|shell|2|100|210", "5|9|shell|2|300|NULL", "6|13|shell|5|360|NULL", "7|14|shell|6|370|NULL")
+	tables.Want(t, "stack_sample", "ts|utid", "160|5", "205|4", "320|7", "380|9")
+}
+
 // TestSamplesWithoutTime adds up samples that have no place on the timeline.
 func TestSamplesWithoutTime(t *testing.T) {
 	const ip, tid, callchain, period, identifier = 1, 2, 1 << 5, 1 << 8, 1 << 16

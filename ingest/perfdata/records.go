@@ -62,7 +62,7 @@ var recordNames = map[uint32]string{
 const (
 	miscCPUMode      = 7
 	miscMapsCut      = 1 << 12 // of mmap2: perf had no time to read all mappings of the process
-	miscExec         = 1 << 13 // of comm: due to an exec; of fork: synthesized by perf
+	miscExec         = 1 << 13 // of comm: due to an exec; of fork: it ran before the recording
 	miscMmapBuildID  = 1 << 14 // of mmap2
 	miscBuildIDSized = 1 << 15 // of build ids
 	miscFiltered     = 1 << 15 // of lost samples: a filter of the user dropped them

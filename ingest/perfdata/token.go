@@ -19,6 +19,8 @@ const (
 	commToken
 	execToken
 	forkToken
+	exitToken
+	parentToken
 	deferredToken
 )
 
@@ -304,7 +306,7 @@ func appendExec(b []byte, comm []byte) []byte {
 	return append(append(b, byte(execToken)), comm[commPID:commThread]...)
 }
 
-// The layout of a new thread's token.
+// The layout of the token for a thread that begins or ends, or ran before.
 const (
 	forkPID          = 1
 	forkParent       = 5
@@ -312,10 +314,9 @@ const (
 	forkParentThread = 13
 )
 
-// appendFork appends the token of a new thread. It returns false if the record is
-// truncated.
-func appendFork(b []byte, rec *record) ([]byte, bool) {
-	b = append(b, byte(forkToken))
+// appendTask appends the token of a thread that begins or ends. It returns false if the record is truncated.
+func appendTask(b []byte, kind tokenKind, rec *record) ([]byte, bool) {
+	b = append(b, byte(kind))
 	for range 4 {
 		b = binary.LittleEndian.AppendUint32(b, rec.uint32())
 	}

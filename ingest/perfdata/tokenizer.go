@@ -59,6 +59,7 @@ func newTokenizer(in *format.Input) *tokenizer {
 		r.symbols.resolve(in.Context)
 		t.parser.codes.resolve(in.Context)
 		t.parser.sums.store(in.Context, in.Name)
+		t.parser.finishProcesses()
 		return nil
 	})
 	return t
@@ -491,12 +492,13 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 		}
 		t.token, ok = appendDeferred(t.token[:0], rec, id)
 	case recordFork:
-		t.token, ok = appendFork(t.token[:0], rec)
-		if ok && rec.misc&miscExec != 0 {
-			return nil // an existing thread
+		kind := forkToken
+		if rec.misc&miscExec != 0 {
+			kind = parentToken
 		}
+		t.token, ok = appendTask(t.token[:0], kind, rec)
 	case recordExit:
-		return nil
+		t.token, ok = appendTask(t.token[:0], exitToken, rec)
 	default:
 		// Records that have no rows.
 		t.notRead(rec)

@@ -2,6 +2,7 @@
 package machine
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -385,6 +386,14 @@ func (m *Machine) leaveProcess(utid schema.UTID) {
 		at = &m.thread(schema.UTID(*at)).member
 	}
 	*at = t.member
+}
+
+// Threads yields the threads of a process, the last one to join it first.
+func (m *Machine) Threads(upid schema.UPID) iter.Seq[schema.UTID] {
+	return func(yield func(schema.UTID) bool) {
+		for at := m.proc(upid).members; at != none && yield(schema.UTID(at)); at = m.thread(schema.UTID(at)).member {
+		}
+	}
 }
 
 // Process returns the process with the pid. If there is none, it adds one with its main thread.

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 )
 
-// specs are the events that Trace Processor reads as text: their names in the text
+// specs are the events that are read as text: their names in the text
 // and their fields. A field is written key, or key:field if the tracepoint has
 // another name for it. A field in brackets is optional. If several keys name the same
 // field, one of them is enough. A key "name" without a value in the text stands for
@@ -26,6 +26,11 @@ var specs = []struct{ name, fields string }{
 	{"sched_blocked_reason", "pid iowait:io_wait [caller]"},
 	{"task_newtask", "pid comm clone_flags"},
 	{"task_rename", "pid newcomm"},
+	{"sched_process_free", "comm pid"},
+	{"irq_handler_entry", "irq name"},
+	{"irq_handler_exit", "irq ret"},
+	{"softirq_entry", "vec"},
+	{"softirq_exit", "vec"},
 	{"cpu_frequency", "state cpu_id"},
 	{"cpu_frequency_limits", "min:min_freq max:max_freq min_freq max_freq cpu_id"},
 	{"cpu_idle", "state cpu_id"},
@@ -175,6 +180,8 @@ func adder(name string, t ftrace.FieldType) func(*token.Writer, field, []byte) b
 		return addWord
 	case name == "member":
 		return addMember
+	case name == "ret":
+		return addHandled
 	case name == "size":
 		return addBytes
 	case t == ftrace.Text:
@@ -206,6 +213,17 @@ func addMember(w *token.Writer, f field, value []byte) bool {
 		return f.addInt(w, uint64(i))
 	}
 	return addInt(w, f, value)
+}
+
+// addHandled reads the result of an interrupt's handler.
+func addHandled(w *token.Writer, f field, value []byte) bool {
+	switch string(value) {
+	case "handled":
+		return f.addInt(w, 1)
+	case "unhandled":
+		return f.addInt(w, 0)
+	}
+	return false
 }
 
 // rssMembers are the members of the kernel's mm_rss_stat in its order.

@@ -120,6 +120,26 @@ func TestCounters(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestInterrupts are slices of CPUs, and the end of a thread is stored.
+func TestInterrupts(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace", trace(
+		"a-4 (4) [001] irq_handler_entry: irq=11 name=arch timer",
+		"a-4 (4) [001] irq_handler_exit: irq=11 ret=handled",
+		"a-4 (4) [001] irq_handler_entry: irq=12 name=eth0",
+		"a-4 (4) [001] irq_handler_exit: irq=12 ret=unhandled",
+		"a-4 (4) [001] softirq_entry: vec=7 [action=SCHED]",
+		"a-4 (4) [001] softirq_exit: vec=7 [action=SCHED]",
+		"a-4 (4) [001] irq_handler_exit: irq=12 ret=7",
+		"b-9 (9) [001] sched_process_free: comm=a pid=4 prio=120",
+	))
+	tables.Want(t, "slice", "ts|dur|category|name|track_id", "1000000000|1000000000|irq|IRQ (arch timer)|0", "3000000000|1000000000|irq|IRQ (eth0)|0",
+		"5000000000|1000000000|irq|SCHED|1")
+	tables.Want(t, "track", "id|classification|name", "0|cpu_irq|Irq Cpu 1", "1|cpu_softirq|SoftIrq Cpu 1")
+	tables.Want(t, "args", "key|int_value|string_value", "cpu|1|NULL", "ret|NULL|handled", "ret|NULL|unhandled", "vec|7|NULL")
+	tables.Want(t, "thread", "tid|end_ts", "0|NULL", "4|8000000000", "9|NULL")
+	tables.Want(t, "stats", "name|value", "systrace_parse_failure|1")
+}
+
 func TestMarks(t *testing.T) {
 	tables := ingesttest.MustRead(t, "trace", trace(
 		"atrace-5 (5) [000] tracing_mark_write: trace_event_clock_sync: parent_ts=1.0",

@@ -29,8 +29,11 @@ type Facts struct {
 
 // Losses says what the tables do not have of the trace.
 func (f *Facts) Losses() Losses {
-	sums := f.Events == 0 && slices.ContainsFunc(f.Tables, func(t TableRows) bool { return t.Name == sumsTable })
-	return lossesOf(f.Events, sums, f.Stats)
+	m := Manifest{Events: f.Events, Stats: f.Stats}
+	for _, t := range f.Tables {
+		m.Tables = append(m.Tables, export.Table{Name: t.Name, Rows: t.Rows})
+	}
+	return m.Losses()
 }
 
 // Manifest describes the trace as a dataset with the options would.
@@ -38,7 +41,7 @@ func (f *Facts) Manifest(o Options) *Manifest {
 	return &Manifest{
 		SchemaVersion:    table.SchemaVersion,
 		ConverterVersion: o.version(),
-		TraceID:          cmp.Or(o.TraceID, "t_"+f.Input.SHA256[:16]),
+		TraceID:          cmp.Or(o.TraceID, export.TraceID(f.Input.SHA256)),
 		Input:            f.Input,
 		Start:            f.Start,
 		End:              f.End,

@@ -2,12 +2,10 @@ package tpconvert
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest"
-	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
 // What a dataset's manifests have, as docs/dataset.md describes it.
@@ -24,7 +22,14 @@ type (
 	Stat = export.Stat
 	// Machine is the machine that recorded a trace.
 	Machine = export.Machine
+	// Losses says what a dataset does not have of its trace, by the effects that docs/losses.md defines.
+	Losses = export.Losses
+	// LossCount is the value of a stat.
+	LossCount = export.LossCount
 )
+
+// LossesOf returns the losses that the manifest of a trace tells.
+func LossesOf(m *export.Manifest) Losses { return m.Losses() }
 
 // Result says what Convert did. Its JSON is that of "tpconvert --json".
 type Result struct {
@@ -57,24 +62,7 @@ func (t *Trace) describe(m *Manifest) {
 }
 
 // FormatTitle returns what messages call the formats of a trace: pprof (gzip) for gzip/pprof.
-func FormatTitle(formats string) string {
-	var titles, containers []string
-	for name := range strings.SplitSeq(formats, "/") {
-		at := slices.IndexFunc(ingest.Formats, func(f *format.Format) bool { return f.Name == name })
-		switch {
-		case at < 0:
-			titles = append(titles, name)
-		case ingest.Formats[at].Container:
-			containers = append(containers, name)
-		default:
-			titles = append(titles, ingest.Formats[at].String())
-		}
-	}
-	if len(titles) == 0 || len(containers) == 0 {
-		return strings.Join(append(titles, containers...), ", ")
-	}
-	return strings.Join(titles, ", ") + " (" + strings.Join(containers, ", ") + ")"
-}
+func FormatTitle(formats string) string { return ingest.Title(formats) }
 
 // TableSize is the size of a table.
 type TableSize struct {

@@ -43,6 +43,9 @@ var traceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 const maxTraceID = 128 // bytes
 
+// TraceID is the id of the trace whose content has this SHA-256, unless it is given another.
+func TraceID(sha256 string) string { return "t_" + sha256[:16] }
+
 // CheckTraceID returns an ErrOption unless the text is a valid trace id.
 func CheckTraceID(id string) error {
 	if len(id) <= maxTraceID && traceID.MatchString(id) {

@@ -1,6 +1,9 @@
 package ingest
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/arrowtar"
 	"github.com/tpconvert/tpconvert/ingest/artmethod"
@@ -105,4 +108,24 @@ var Formats = []*format.Format{
 	pprof.Format,
 	families.Format,
 	primes.Format,
+}
+
+// Title returns what messages call the formats of a trace: pprof (gzip) for gzip/pprof.
+func Title(formats string) string {
+	var titles, containers []string
+	for name := range strings.SplitSeq(formats, "/") {
+		at := slices.IndexFunc(Formats, func(f *format.Format) bool { return f.Name == name })
+		switch {
+		case at < 0:
+			titles = append(titles, name)
+		case Formats[at].Container:
+			containers = append(containers, name)
+		default:
+			titles = append(titles, Formats[at].String())
+		}
+	}
+	if len(titles) == 0 || len(containers) == 0 {
+		return strings.Join(append(titles, containers...), ", ")
+	}
+	return strings.Join(titles, ", ") + " (" + strings.Join(containers, ", ") + ")"
 }

@@ -1,4 +1,4 @@
-package tpconvert
+package export
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -33,18 +32,14 @@ const muchLost = 0.01
 // maxLossesNamed is the maximum number of counts of one effect in a summary.
 const maxLossesNamed = 8
 
-// LossesOf returns the losses that the manifest of a trace tells.
-func LossesOf(m *export.Manifest) Losses {
-	sums := m.Events == 0 && slices.ContainsFunc(m.Tables, func(t export.Table) bool { return t.Name == sumsTable && t.Rows > 0 })
-	return lossesOf(m.Events, sums, m.Stats)
-}
-
 // sumsTable has the values of profiles without times, such as folded stacks, whose lines are sums of events and not events.
 const sumsTable = "aggregate_sample"
 
-func lossesOf(events int64, sums bool, stats []export.Stat) Losses {
-	l := Losses{Events: events}
-	for _, s := range stats {
+// Losses returns the losses that the manifest of a trace tells.
+func (m *Manifest) Losses() Losses {
+	sums := m.Events == 0 && slices.ContainsFunc(m.Tables, func(t Table) bool { return t.Name == sumsTable && t.Rows > 0 })
+	l := Losses{Events: m.Events}
+	for _, s := range m.Stats {
 		if s.Effect == model.NoEffect.String() {
 			continue
 		}

@@ -1,7 +1,6 @@
 package tpconvert
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,17 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
+	"github.com/tpconvert/tpconvert/internal/convert"
 	"github.com/tpconvert/tpconvert/internal/tracefile"
 )
 
-const (
-	// MergedName is the name of the archive of merged traces in the tables.
-	MergedName = "merged.tar"
-	// manifestMember is the manifest's name in an archive, as Trace Processor expects it.
-	manifestMember = "perfetto_manifest.json"
-)
+// MergedName is the name of the archive of merged traces in the tables.
+const MergedName = tracefile.MergedName
 
 // Merge says how traces that become one relate. Their clocks say the rest.
 type Merge struct {
@@ -36,11 +31,7 @@ type MergedFile struct {
 }
 
 // Bundle is an archive of traces and the manifest that says how they relate. It reads as one trace.
-type Bundle struct {
-	archive archive.Bundle
-	names   []string // of its traces
-	files   []tracefile.File
-}
+type Bundle struct{ made *convert.Bundle }
 
 // NewBundle makes an archive of traces, and of those in folders. The members have the base names of the traces. Stdin and Log of
 // the options apply. The error is an ErrOption if the names are not unique or m names others.
@@ -49,59 +40,21 @@ func NewBundle(inputs []string, m Merge, o Options) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBundle(paths, m, o.Stdin)
-}
-
-func newBundle(paths []string, m Merge, stdin io.Reader) (_ *Bundle, err error) {
-	b := new(Bundle)
-	defer func() {
-		if err != nil {
-			b.Close()
-		}
-	}()
-	for _, path := range paths {
-		name := tracefile.Name(path)
-		if slices.Contains(b.names, name) {
-			return nil, optionError("two traces have the name %s, but merged traces must have different names", name)
-		}
-		b.names = append(b.names, name)
-	}
-	text, err := m.text(b.names)
+	made, err := convert.NewBundle(paths, m.text, o.Stdin)
 	if err != nil {
 		return nil, err
 	}
-	if text != nil {
-		if err := b.archive.Add(manifestMember, int64(len(text)), bytes.NewReader(text)); err != nil {
-			return nil, err
-		}
-	}
-	for i, path := range paths {
-		file, size, err := tracefile.OpenReaderAt(path, stdin)
-		if err != nil {
-			return nil, err
-		}
-		b.files = append(b.files, file)
-		if err := b.archive.Add(b.names[i], size, file); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
+	return &Bundle{made}, nil
 }
 
 // Reader returns a reader of the archive, for Read or to copy it to a file.
-func (b *Bundle) Reader() *io.SectionReader {
-	return io.NewSectionReader(&b.archive, 0, b.archive.Size())
-}
+func (b *Bundle) Reader() *io.SectionReader { return b.made.Reader() }
 
 // Len is the number of traces.
-func (b *Bundle) Len() int { return len(b.names) }
+func (b *Bundle) Len() int { return len(b.made.Names) }
 
 // Close closes the files of the traces.
-func (b *Bundle) Close() {
-	for _, f := range b.files {
-		f.Close()
-	}
-}
+func (b *Bundle) Close() { b.made.Close() }
 
 // text returns the manifest for traces with these names, or nil.
 func (m *Merge) text(names []string) ([]byte, error) {
@@ -127,9 +80,9 @@ func (m *Merge) text(names []string) ([]byte, error) {
 		i := slices.Index(names, tracefile.Name(said.Path))
 		switch {
 		case i < 0:
-			return nil, optionError("%s is not one of the merged traces", said.Path)
+			return nil, convert.OptionError("%s is not one of the merged traces", said.Path)
 		case said.Machine != "" && files[i].Machine != nil:
-			return nil, optionError("--machine gives two machines to %s", said.Path)
+			return nil, convert.OptionError("--machine gives two machines to %s", said.Path)
 		case said.Machine != "":
 			files[i].Machine = &machine{said.Machine}
 		}
@@ -141,7 +94,7 @@ func (m *Merge) text(names []string) ([]byte, error) {
 // read reads the manifest's file.
 func (m *Merge) read(names []string) ([]byte, error) {
 	if len(m.Files) > 0 {
-		return nil, optionError("--manifest cannot be combined with --machine and --offset")
+		return nil, convert.OptionError("--manifest cannot be combined with --machine and --offset")
 	}
 	text, err := os.ReadFile(m.Manifest)
 	if err != nil {
@@ -153,7 +106,7 @@ func (m *Merge) read(names []string) ([]byte, error) {
 	}
 	for _, path := range paths {
 		if !slices.Contains(names, path) {
-			return nil, optionError("%s names %s, but no trace has that name; the traces are named %s",
+			return nil, convert.OptionError("%s names %s, but no trace has that name; the traces are named %s",
 				m.Manifest, path, strings.Join(names, ", "))
 		}
 	}

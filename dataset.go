@@ -12,6 +12,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
+	"github.com/tpconvert/tpconvert/internal/convert"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
@@ -97,7 +98,7 @@ func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Conn, error) {
 		traceID = d.Traces[0].TraceID
 	}
 	if !slices.ContainsFunc(d.Traces, func(m *Manifest) bool { return m.TraceID == traceID }) {
-		return nil, optionError("%s has %d traces, and none with the id %q", d.Path, len(d.Traces), traceID)
+		return nil, convert.OptionError("%s has %d traces, and none with the id %q", d.Path, len(d.Traces), traceID)
 	}
 	files, err := sqlfuncs.ReadDataset(d.Path, true)
 	if err != nil {

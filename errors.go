@@ -3,11 +3,11 @@ package tpconvert
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/convert"
 	"github.com/tpconvert/tpconvert/internal/human"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
@@ -41,7 +41,7 @@ var (
 	// ErrIncomplete is returned if the input ends too early. The dataset is written.
 	ErrIncomplete = errors.New("the dataset is written, but incomplete: the input ends too early")
 	// ErrMemory is returned for a trace that needs more than Options.MaxMemory.
-	ErrMemory = errors.New("too much memory")
+	ErrMemory = convert.ErrMemory
 )
 
 // FailedError reports that some of many traces could not be converted. The others are in the dataset.
@@ -82,41 +82,4 @@ func (e *InterruptedError) Unwrap() error { return e.err }
 
 // Failure returns the text of an error for a dataset. With Options.Redact, it says where the fault is and of which kind, but not more:
 // messages quote traces.
-func (o *Options) Failure(err error) string {
-	var bad *InputError
-	var file *fs.PathError
-	switch {
-	case o.Redact == nil:
-		return err.Error()
-	case errors.As(err, &bad):
-		place := *bad
-		place.File, place.Err = o.Redact.Path(bad.File), errors.New("cannot be read")
-		for _, kind := range []error{ErrEmpty, ErrUnknown, ErrCorrupt, ErrUnsupported, ErrNoEvents, ErrManifest} {
-			if errors.Is(bad, kind) {
-				place.Err = kind
-			}
-		}
-		return place.Error()
-	case errors.As(err, &file):
-		return file.Op + ": " + file.Err.Error()
-	}
-	return o.Redact.Path(err.Error())
-}
-
-// kindError is an error in its own words that errors.Is takes for another.
-type kindError struct {
-	error
-	kind error
-}
-
-func (e kindError) Is(target error) bool { return target == e.kind }
-
-func (e kindError) Unwrap() error { return e.error }
-
-func optionError(text string, args ...any) error {
-	return kindError{fmt.Errorf(text, args...), ErrOption}
-}
-
-func memoryError(path string, most int64) error {
-	return kindError{fmt.Errorf("%s: this needs more than --max-memory=%s", path, human.Bytes(most)), ErrMemory}
-}
+func (o *Options) Failure(err error) string { return convert.Failure(err, o.Redact) }

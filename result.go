@@ -1,11 +1,16 @@
 package tpconvert
 
 import (
+	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/internal/convert"
+	"github.com/tpconvert/tpconvert/internal/memory"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // What a dataset's manifests have, as docs/dataset.md describes it.
@@ -53,12 +58,50 @@ type Trace struct {
 	Seconds float64 `json:"seconds"`
 }
 
+// result returns the result of a conversion to the folder out.
+func (o *Options) result(done convert.Outcome, out string, begun time.Time) (*Result, error) {
+	switch {
+	case done.Interrupted != nil:
+		return nil, &InterruptedError{out, done.Committed, done.Of, done.Interrupted}
+	case len(done.Errs) > 0 && !done.Many:
+		return nil, done.Errs[0]
+	}
+	result := &Result{Out: out, Seconds: time.Since(begun).Seconds(), PeakMemory: memory.Peak()}
+	for _, t := range done.Traces {
+		result.Traces = append(result.Traces, traceOf(t))
+	}
+	if len(done.Errs) > 0 {
+		return result, &FailedError{done.Errs, done.Of}
+	}
+	all := result.Losses()
+	text := all.Describe(model.Lost, model.Damaged)
+	switch {
+	case o.Strict && text != "":
+		return result, fmt.Errorf("%w: %s", ErrDataLost, text)
+	case all.Incomplete:
+		return result, ErrIncomplete
+	}
+	return result, nil
+}
+
 // describe notes what the manifest of a finished trace says.
 func (t *Trace) describe(m *Manifest) {
 	t.TraceID, t.Format, t.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
 	for _, table := range m.Tables {
 		t.Tables = append(t.Tables, TableSize{table.Name, table.Rows, table.Bytes})
 	}
+}
+
+// traceOf returns the outcome for a trace of a conversion.
+func traceOf(done convert.Trace) Trace {
+	t := Trace{Path: done.Path, TraceID: done.TraceID, Known: done.Known, Err: done.Err, Losses: done.Losses, Seconds: done.Seconds}
+	if done.Err != nil {
+		t.Error = done.Err.Error()
+	}
+	if done.Manifest != nil {
+		t.describe(done.Manifest)
+	}
+	return t
 }
 
 // FormatTitle returns what messages call the formats of a trace: pprof (gzip) for gzip/pprof.
@@ -107,6 +150,52 @@ type Progress struct {
 	Rows              int64 // on their way to files
 	Done, Of          int   // traces
 	Elapsed           time.Duration
+}
+
+// progressInterval is the time between two reports of progress.
+const progressInterval = 200 * time.Millisecond
+
+// tell tells Progress of the progress until the returned function has been called.
+func (o *Options) tell(progress func() Progress) (stop func()) {
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.NewTicker(progressInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				o.Progress(progress())
+			}
+		}
+	})
+	return func() {
+		close(done)
+		telling.Wait()
+	}
+}
+
+// progressOf returns the function that gives the progress of a conversion.
+func progressOf(c *convert.Conversion, begun time.Time) func() Progress {
+	size := c.Size()
+	return func() Progress {
+		done, of, read := c.Progress()
+		p := Progress{Total: size, Done: done, Of: of, Elapsed: time.Since(begun)}
+		for _, counters := range read {
+			p.add(counters)
+		}
+		return p
+	}
+}
+
+// add adds what was done for a trace.
+func (p *Progress) add(c *convert.Counters) {
+	p.Read += c.Taken.Load()
+	p.Rows += c.Rows.Load()
+	p.Staged += c.Sorted.Staged.Load()
+	p.Delivered += c.Sorted.Delivered.Load()
 }
 
 // Fraction returns the finished part of the work, from 0 to 1. It is not a number if Total is 0.

@@ -18,7 +18,8 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
-	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/internal/convert"
 	"github.com/tpconvert/tpconvert/model/redact"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
@@ -44,7 +45,7 @@ type Redaction = redact.Rules
 func NewRedaction(key []byte, patterns, columns []string) (*Redaction, error) {
 	r, err := redact.New(key, patterns, columns)
 	if err != nil {
-		return nil, optionError("redaction: %w", err)
+		return nil, convert.OptionError("redaction: %w", err)
 	}
 	return r, nil
 }
@@ -82,8 +83,6 @@ type Options struct {
 	Merge       *Merge   // makes one trace of all inputs, unless it is nil
 	Strict      bool     // fail with ErrDataLost if data was lost or damaged; the dataset is still written
 	Temporary   bool     // the files need not reach the disk, because the dataset ends with the process
-
-	cut *format.Cut // copies a part of a trace instead of making rows
 }
 
 // Convert converts traces to a dataset in the folder out. Inputs are paths of files and of folders of them, or StandardInput.
@@ -100,26 +99,46 @@ type Options struct {
 // The settings of the garbage collector are the caller's. Several calls may run at once, also on the same dataset of many
 // traces.
 func Convert(ctx context.Context, inputs []string, out string, o Options) (*Result, error) {
+	begun := time.Now()
 	undo, err := staging.MakeParents(out)
 	if err != nil {
 		return nil, err
 	}
 	defer undo() // keeps folders that contain a dataset
-	r := &run{options: o, out: out, begun: time.Now()}
-	return r.convert(ctx, inputs)
+	target, err := o.export()
+	if err != nil {
+		return nil, err
+	}
+	conversion := convert.Options{Reading: o.reading(), Dataset: target, TraceID: o.TraceID, MaxMemory: o.MaxMemory, Append: o.Append}
+	if o.Merge != nil {
+		conversion.Merge = o.Merge.text
+	}
+	c, err := convert.New(ctx, inputs, out, conversion)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if o.Progress != nil {
+		defer o.tell(progressOf(c, begun))()
+	}
+	return o.result(c.Run(ctx), out, begun)
 }
 
-// check rejects options that do not suit the number of traces.
-func (o *Options) check(traces int) error {
-	switch {
-	case traces == 0:
-		return optionError("the folder contains no traces")
-	case traces > 1 && o.TraceID != "":
-		return optionError("--trace-id needs a single trace, but there are several")
-	case o.TraceID != "":
-		return export.CheckTraceID(o.TraceID)
+// reading returns the options of reading.
+func (o *Options) reading() convert.Reading {
+	return convert.Reading{
+		Ingest: ingest.Options{
+			Memory:   cmp.Or(o.Memory, DefaultMemory),
+			Version:  o.version(),
+			Crop:     o.CropTrackEvents,
+			Analyze:  o.AnalyzeProtoContent,
+			Binaries: o.Symbols,
+		},
+		ChunkRows: o.RowGroupRows,
+		Redact:    o.Redact,
+		Stdin:     o.Stdin,
+		Log:       o.log(),
 	}
-	return nil
 }
 
 // export returns the options of the dataset.

@@ -16,8 +16,9 @@ const (
 	// StandardInput is the path that stands for the standard input, and StdinName its name in the tables.
 	StandardInput = "-"
 	StdinName     = "stdin"
-	// Merged is the path that stands for the archive of merged traces.
-	Merged = "(merged traces)"
+	// Merged is the path that stands for the archive of merged traces, and MergedName its name in the tables.
+	Merged     = "(merged traces)"
+	MergedName = "merged.tar"
 )
 
 // File is a trace with random access.

@@ -1,4 +1,4 @@
-package tpconvert
+package convert
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 // job is a trace to convert, with other files of the same content.
 type job struct {
-	path   string
 	also   []export.Source
 	copies []string // their paths
 	Trace
@@ -18,15 +17,15 @@ type job struct {
 // plan makes jobs of the traces to convert. It skips traces that the dataset has, by
 // path, size and time or else by content, and inputs with the same content as an
 // earlier one. It only reads files of equal size to compare them.
-func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Trace, err error) {
-	if r.dataset == nil {
-		return []*job{{path: paths[0]}}, nil, nil
+func (c *Conversion) plan(ctx context.Context, paths []string) (jobs []*job, known []Trace, err error) {
+	if c.dataset == nil {
+		return []*job{{Trace: Trace{Path: paths[0]}}}, nil, nil
 	}
 	ids := map[export.Source]string{}
 	hashes := map[string]string{}
 	sizes := map[int64]int{}
-	if !r.options.Force {
-		manifests, err := r.dataset.Manifests()
+	if !c.options.Dataset.Force {
+		manifests, err := c.dataset.Manifests()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -40,8 +39,8 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Tr
 	}
 	sources := make([]export.Source, len(paths))
 	for i, path := range paths {
-		if s, ok := SourceOf(path); ok {
-			s.Path = r.options.Redact.Path(s.Path)
+		if s, ok := tracefile.SourceOf(path); ok {
+			s.Path = c.options.Redact.Path(s.Path)
 			sources[i] = s
 			sizes[s.Bytes]++
 		}
@@ -53,11 +52,11 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Tr
 			known = append(known, Trace{Path: path, TraceID: id, Known: "is already in the dataset"})
 			continue
 		}
-		next := &job{path: path}
+		next := &job{Trace: Trace{Path: path}}
 		if s.Path != "" && sizes[s.Bytes] > 1 {
 			hash := tracefile.Hash(ctx, path) // "" if the file cannot be read; its conversion reports the error
 			if id, ok := hashes[hash]; ok {
-				if err := r.dataset.AddSource(id, s); err != nil {
+				if err := c.dataset.AddSource(id, s); err != nil {
 					return nil, nil, err
 				}
 				known = append(known, Trace{Path: path, TraceID: id, Known: "has the same content as a trace in the dataset"})
@@ -82,11 +81,11 @@ func canonical(s export.Source) export.Source {
 	return s
 }
 
-// totalSize adds up the sizes of files, in bytes. It is 0 if one has no size.
-func totalSize(jobs []*job) int64 {
+// Size adds up the sizes of the traces to convert, in bytes. It is 0 if one has no size.
+func (c *Conversion) Size() int64 {
 	var total int64
-	for _, j := range jobs {
-		s, ok := SourceOf(j.path)
+	for _, j := range c.jobs {
+		s, ok := tracefile.SourceOf(j.Path)
 		if !ok {
 			return 0
 		}

@@ -1,8 +1,9 @@
-package tpconvert
+package convert
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,15 +28,19 @@ func TestPostponedProgress(t *testing.T) {
 	if err := os.WriteFile(path, []byte(trace), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	var r run
+	c := Conversion{options: Options{Reading: Reading{Log: slog.New(slog.DiscardHandler)}}}
 	ctx, end := context.WithCancelCause(t.Context())
-	if _, err := r.read(ctx, path, postpone{end}); !errors.Is(err, memory.ErrPostponed) {
+	if _, err := c.read(ctx, path, postpone{end}); !errors.Is(err, memory.ErrPostponed) {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := r.read(t.Context(), path, nil); err != nil {
+	if _, err := c.read(t.Context(), path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if p := r.progress(); p.Read != int64(len(trace)) || p.Rows == 0 || p.Delivered > p.Staged {
-		t.Errorf("%+v, want %d bytes read", p, len(trace))
+	_, _, read := c.Progress()
+	if len(read) != 1 {
+		t.Fatalf("%d readings, want 1", len(read))
+	}
+	if n := read[0]; n.Taken.Load() != int64(len(trace)) || n.Rows.Load() == 0 || n.Sorted.Delivered.Load() > n.Sorted.Staged.Load() {
+		t.Errorf("%+v, want %d bytes read", n, len(trace))
 	}
 }

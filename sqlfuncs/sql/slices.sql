@@ -1,36 +1,38 @@
--- _parent is read once for all steps of a recursion. DuckDB takes a recursive CTE for larger than any table, and would read all columns
--- of all slices to join with it, but takes a list for small: then it reads the row groups of its ids.
+-- _parent is read once for all steps of a recursion, because EXISTS names it a second time: DuckDB forgets MATERIALIZED when it stores a
+-- macro. A recursion begins with the slice itself: where it begins with a join, DuckDB 2 takes all slices. DuckDB takes a recursion for
+-- larger than any table, and would read all row groups of slice to join with it, but takes a list for small: then it reads those of its
+-- ids. The SELECT around keeps DuckDB 1 from reading all columns of them, as it does beside a CTE that is read once.
 
 -- ancestor_slice(id): the slices around a slice, from its parent to its root.
 -- Source: Trace Processor's ancestor_slice.
 CREATE OR REPLACE MACRO ancestor_slice(id /*!, trace_id */) AS TABLE
-WITH RECURSIVE
-_parent AS MATERIALIZED (
-    SELECT _s.id AS _child, _s.parent_id AS _above /*!, _s.trace_id AS _trace */ FROM slice AS _s WHERE _s.parent_id IS NOT NULL),
-_up AS (
-    SELECT _above AS _id /*!, _parent._trace */
-    FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
-    JOIN _parent ON _child = _start /*! AND _parent._trace = _of._trace */
-    UNION ALL
-    SELECT _above /*!, _parent._trace */
-    FROM _up JOIN _parent ON _child = _up._id /*! AND _parent._trace = _up._trace */),
-_few AS (SELECT unnest(list(_up), recursive := true) FROM _up)
-SELECT _s.* FROM _few JOIN slice AS _s ON _s.id = _few._id /*! AND _s.trace_id = _few._trace */;
+SELECT _s.*
+FROM (SELECT _id /*!, _trace */ FROM (
+    WITH RECURSIVE
+    _parent AS (SELECT _p.id AS _child, _p.parent_id AS _above /*!, _p.trace_id AS _trace */ FROM slice AS _p),
+    _up AS (
+        SELECT _start::BIGINT AS _id, false AS _found /*!, _trace */ FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
+        WHERE EXISTS (FROM _parent)
+        UNION ALL
+        SELECT _above, true /*!, _up._trace */
+        FROM _up JOIN _parent ON _child = _up._id /*! AND _parent._trace = _up._trace */)
+    SELECT unnest(list(_up) FILTER (_found), recursive := true) FROM _up)) AS _few
+JOIN slice AS _s ON _s.id = _few._id /*! AND _s.trace_id = _few._trace */;
 
 -- descendant_slice(id): the slices inside a slice, at any depth. Source: Trace Processor's descendant_slice.
 CREATE OR REPLACE MACRO descendant_slice(id /*!, trace_id */) AS TABLE
-WITH RECURSIVE
-_parent AS MATERIALIZED (
-    SELECT _s.id AS _child, _s.parent_id AS _above /*!, _s.trace_id AS _trace */ FROM slice AS _s WHERE _s.parent_id IS NOT NULL),
-_down AS (
-    SELECT _child AS _id /*!, _parent._trace */
-    FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
-    JOIN _parent ON _above = _start /*! AND _parent._trace = _of._trace */
-    UNION ALL
-    SELECT _child /*!, _parent._trace */
-    FROM _down JOIN _parent ON _above = _down._id /*! AND _parent._trace = _down._trace */),
-_few AS (SELECT unnest(list(_down), recursive := true) FROM _down)
-SELECT _s.* FROM _few JOIN slice AS _s ON _s.id = _few._id /*! AND _s.trace_id = _few._trace */;
+SELECT _s.*
+FROM (SELECT _id /*!, _trace */ FROM (
+    WITH RECURSIVE
+    _parent AS (SELECT _p.id AS _child, _p.parent_id AS _above /*!, _p.trace_id AS _trace */ FROM slice AS _p),
+    _down AS (
+        SELECT _start::BIGINT AS _id, false AS _found /*!, _trace */ FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
+        WHERE EXISTS (FROM _parent)
+        UNION ALL
+        SELECT _child, true /*!, _down._trace */
+        FROM _down JOIN _parent ON _above = _down._id /*! AND _parent._trace = _down._trace */)
+    SELECT unnest(list(_down) FILTER (_found), recursive := true) FROM _down)) AS _few
+JOIN slice AS _s ON _s.id = _few._id /*! AND _s.trace_id = _few._trace */;
 
 -- ancestor_slice_by_stack(stack_id): the slices around any slice of that stack, each once.
 CREATE OR REPLACE MACRO ancestor_slice_by_stack(stack_id /*!, trace_id */) AS TABLE

@@ -37,6 +37,12 @@ func (c *counter) add(p *Pool) {
 	}
 }
 
+func (c *counter) addAll(p *Pool, n int) {
+	before := *c / countAt
+	*c += counter(n)
+	p.use(int64(*c/countAt-before) * countAt * valueBytes)
+}
+
 // NewBuilder returns a builder of frames with these columns.
 func NewBuilder(pool *Pool, specs ...Spec) *Builder {
 	b := &Builder{pool: pool, specs: specs, columns: make([]Values, len(specs))}
@@ -50,6 +56,12 @@ func NewBuilder(pool *Pool, specs ...Spec) *Builder {
 func (b *Builder) Int(column int, v int64) {
 	b.add(b.pool)
 	b.columns[column].Int(v)
+}
+
+// Ints adds integers to a column.
+func (b *Builder) Ints(column int, v []int64) {
+	b.addAll(b.pool, len(v))
+	b.columns[column].Ints(v)
 }
 
 // Float adds a real number to a column.

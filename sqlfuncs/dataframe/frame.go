@@ -419,10 +419,17 @@ func (v *Values) done() *values {
 
 // fit keeps integers as a sequence, in 32 bits or in 64.
 func (v *values) fit(x *list[int64]) {
-	sequence, narrow := v.nulls == nil && v.rows > 0, true
+	sequence := v.nulls == nil && v.rows > 0
 	v.sorted, v.unique = v.nulls == nil, v.nulls == nil
+	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
 	row, before := int64(0), int64(0)
 	for _, block := range x.blocks() {
+		for _, n := range block {
+			lowest, highest = min(lowest, n), max(highest, n)
+		}
+		if !sequence && !v.sorted {
+			continue
+		}
 		for _, n := range block {
 			switch {
 			case row == 0:
@@ -432,7 +439,6 @@ func (v *values) fit(x *list[int64]) {
 				v.sorted = v.sorted && n == before
 			}
 			sequence = sequence && n == v.first+row
-			narrow = narrow && n == int64(int32(n))
 			before = n
 			row++
 		}
@@ -441,7 +447,7 @@ func (v *values) fit(x *list[int64]) {
 	case sequence:
 		x.free()
 		return
-	case narrow:
+	case lowest >= math.MinInt32 && highest <= math.MaxInt32:
 		v.i32 = make([]int32, 0, v.rows)
 		for _, block := range x.blocks() {
 			for _, n := range block {

@@ -227,9 +227,14 @@ type intersection struct {
 	*operators
 	tables []*partitions
 	rows   *dataframe.Builder
+	batch  [][]int64 // the next values of the columns of rows
 	keys   *dataframe.Collector
-	found  int // overlaps so far
+	added  int // rows so far
+	found  int // overlaps so far, also those of only some of the tables
 }
+
+// intersectBatch is how many rows are added at once.
+const intersectBatch = 1 << 10
 
 // overlaps are times at which intervals of several tables overlap.
 type overlaps struct {
@@ -239,7 +244,12 @@ type overlaps struct {
 
 type overlap struct{ start, end uint64 }
 
+func (o *overlaps) add(time overlap, ids []uint32) {
+	o.times, o.ids = append(o.times, time), append(o.ids, ids...)
+}
+
 func (x *intersection) run() error {
+	x.batch = make([][]int64, 2+len(x.tables))
 	fewest := slices.MinFunc(x.tables, func(a, b *partitions) int { return cmp.Compare(len(a.list), len(b.list)) })
 	parts := make([]*partition, len(x.tables))
 	for _, k := range hashOrder(fewest.keys, partitionSlot) {
@@ -250,25 +260,37 @@ func (x *intersection) run() error {
 		for i, p := range x.tables {
 			parts[i] = p.byKey[key]
 		}
-		rows := 0
-		err := x.intersect(parts, func(v overlap, ids []uint32) {
-			x.rows.Int(0, int64(v.start))
-			x.rows.Int(1, int64(v.end)-int64(v.start))
-			for i, id := range ids {
-				x.rows.Int(2+i, int64(id))
-			}
-			rows++
-		})
-		if err != nil {
+		before := x.added
+		if err := x.intersect(parts); err != nil {
 			return err
 		}
 		for i, v := range parts[0].values {
-			if err := x.repeat(i, v, rows); err != nil {
+			if err := x.repeat(i, v, x.added-before); err != nil {
 				return fmt.Errorf("%s: %w", intersectName, err)
 			}
 		}
 	}
+	x.flush()
 	return nil
+}
+
+// add adds a row.
+func (x *intersection) add(time overlap, ids []uint32) {
+	x.batch[0] = append(x.batch[0], int64(time.start))
+	x.batch[1] = append(x.batch[1], int64(time.end)-int64(time.start))
+	for i, id := range ids {
+		x.batch[2+i] = append(x.batch[2+i], int64(id))
+	}
+	if x.added++; len(x.batch[0]) == intersectBatch {
+		x.flush()
+	}
+}
+
+func (x *intersection) flush() {
+	for i, values := range x.batch {
+		x.rows.Ints(i, values)
+		x.batch[i] = values[:0]
+	}
 }
 
 // repeat adds a value of the partition for each of its overlaps.
@@ -292,8 +314,8 @@ func (x *intersection) repeat(column int, value any, times int) error {
 	return nil
 }
 
-// intersect calls add for the overlaps of one partition of all tables. It begins with the table of the fewest intervals.
-func (x *intersection) intersect(parts []*partition, add func(overlap, []uint32)) error {
+// intersect adds the overlaps of one partition of all tables. It begins with the table of the fewest intervals.
+func (x *intersection) intersect(parts []*partition) error {
 	order := make([]int, len(parts))
 	for i := range order {
 		order[i] = i
@@ -301,30 +323,33 @@ func (x *intersection) intersect(parts []*partition, add func(overlap, []uint32)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(parts[a].intervals), len(parts[b].intervals)) })
 	ids := make([]uint32, len(parts))
 	var before, next overlaps
-	keep := func(v overlap, ids []uint32) { next.times, next.ids = append(next.times, v), append(next.ids, ids...) }
-	to := func(tables int) func(overlap, []uint32) { // where overlaps of so many tables go
-		if tables == len(order) {
-			return add
-		}
-		return keep
-	}
-	first := to(1)
 	for _, i := range parts[order[0]].intervals {
 		ids[order[0]] = i.id
-		first(overlap{i.start, i.end}, ids)
+		next.add(overlap{i.start, i.end}, ids)
 	}
+	if len(order) == 1 {
+		for at, time := range next.times {
+			x.add(time, next.ids[at:at+1])
+		}
+	}
+	var common []interval
 	for n, table := range order[1:] {
 		before, next = next, overlaps{before.times[:0], before.ids[:0]}
 		if len(before.times) == 0 {
 			break
 		}
-		found, add := 0, to(n+2)
+		found, last := 0, n+2 == len(order)
 		find := newIntersector(parts[table].intervals, parts[table].overlaps, len(before.times))
 		for at, v := range before.times {
 			copy(ids, before.ids[at*len(ids):])
-			for i := range find.overlaps(v.start, v.end) {
+			common = find.overlaps(common[:0], v.start, v.end)
+			for _, i := range common {
 				ids[table] = i.id
-				add(overlap{i.start, i.end}, ids)
+				if last {
+					x.add(overlap{i.start, i.end}, ids)
+				} else {
+					next.add(overlap{i.start, i.end}, ids)
+				}
 				if found++; found > math.MaxInt32 {
 					return errors.New(intersectName + ": the result is too large")
 				}

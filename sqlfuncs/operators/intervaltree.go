@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"iter"
 	"slices"
 	"sort"
 )
@@ -43,26 +42,25 @@ func newIntersector(intervals []interval, overlap bool, calls int) *intersector 
 	return x
 }
 
-// overlaps yields the common parts of an interval and those of the list.
-func (x *intersector) overlaps(start, end uint64) iter.Seq[interval] {
+// overlaps appends the common parts of an interval and those of the list.
+func (x *intersector) overlaps(to []interval, start, end uint64) []interval {
 	if x.tree != nil {
-		return x.tree.overlaps(start, end)
+		return x.tree.overlaps(to, start, end)
 	}
-	return func(yield func(interval) bool) {
-		list := x.intervals
-		if !x.overlap {
-			first := sort.Search(len(list), func(i int) bool { return list[i].end >= start })
-			list = list[max(first-1, 0):]
+	list := x.intervals
+	if !x.overlap {
+		first := sort.Search(len(list), func(i int) bool { return list[i].end >= start })
+		list = list[max(first-1, 0):]
+	}
+	for _, i := range list {
+		if !x.overlap && (start == end && i.start > start || start != end && i.start >= end) {
+			break
 		}
-		for _, i := range list {
-			if !x.overlap && (start == end && i.start > start || start != end && i.start >= end) {
-				return
-			}
-			if common, ok := i.within(start, end); ok && !yield(common) {
-				return
-			}
+		if common, ok := i.within(start, end); ok {
+			to = append(to, common)
 		}
 	}
+	return to
 }
 
 // intervalTree is a centered interval tree: a node has the intervals that contain its center, in the order of their starts.
@@ -109,26 +107,25 @@ func (t *intervalTree) add(intervals []interval) int {
 	return len(t.nodes) - 1
 }
 
-func (t *intervalTree) overlaps(start, end uint64) iter.Seq[interval] {
-	return func(yield func(interval) bool) {
-		t.stack = append(t.stack[:0], t.root)
-		for len(t.stack) > 0 {
-			n := &t.nodes[t.stack[len(t.stack)-1]]
-			t.stack = t.stack[:len(t.stack)-1]
-			for _, i := range n.intervals {
-				if i.start > end {
-					break
-				}
-				if common, ok := i.within(start, end); ok && !yield(common) {
-					return
-				}
+func (t *intervalTree) overlaps(to []interval, start, end uint64) []interval {
+	t.stack = append(t.stack[:0], t.root)
+	for len(t.stack) > 0 {
+		n := &t.nodes[t.stack[len(t.stack)-1]]
+		t.stack = t.stack[:len(t.stack)-1]
+		for _, i := range n.intervals {
+			if i.start > end {
+				break
 			}
-			if end > n.center && n.right >= 0 {
-				t.stack = append(t.stack, n.right)
-			}
-			if start < n.center && n.left >= 0 {
-				t.stack = append(t.stack, n.left)
+			if common, ok := i.within(start, end); ok {
+				to = append(to, common)
 			}
 		}
+		if end > n.center && n.right >= 0 {
+			t.stack = append(t.stack, n.right)
+		}
+		if start < n.center && n.left >= 0 {
+			t.stack = append(t.stack, n.left)
+		}
 	}
+	return to
 }

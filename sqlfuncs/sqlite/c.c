@@ -595,7 +595,7 @@ static callback quick(const char *name, int args) {
 typedef struct {
 	uint64_t handle;
 	cell *rows; // each of argc cells
-	sqlite3_value **texts; // copies of the texts in the rows, one for each argument
+	cell *texts; // copies of the texts in the rows, one for each argument
 	int32_t n, argc;
 } group;
 
@@ -623,29 +623,27 @@ static int pass(sqlite3_context *ctx, group *g) {
 	return 0;
 }
 
-// keep_text makes the text kept for an argument the one of this row, and says whether it could. Go sees the rows with another first.
-static int keep_text(sqlite3_context *ctx, group *g, int i, sqlite3_value *v) {
-	cell kept, c;
-	pack(&c, v);
-	if (g->texts[i]) {
-		pack(&kept, g->texts[i]);
-		if (c.n == kept.n && !memcmp((void *)c.bits, (void *)kept.bits, c.n)) return 1;
+// keep_text keeps a text for an argument, and says whether it could.
+static int keep_text(sqlite3_context *ctx, cell *kept, sqlite3_value *v) {
+	sqlite3_value_free((sqlite3_value *)kept->value);
+	memset(kept, 0, sizeof *kept);
+	sqlite3_value *copy = sqlite3_value_dup(v);
+	if (copy) {
+		pack(kept, copy);
+	} else {
+		sqlite3_result_error_nomem(ctx);
 	}
-	if (!pass(ctx, g)) return 0;
-	sqlite3_value_free(g->texts[i]);
-	g->texts[i] = sqlite3_value_dup(v);
-	if (!g->texts[i]) sqlite3_result_error_nomem(ctx);
-	return g->texts[i] != NULL;
+	return copy != NULL;
 }
 
 // gather makes room for rows of a group, and says whether there is some. The first row of a group is not kept, as there may be many
 // groups of one row.
 static int gather(group *g, int argc) {
 	if (!g->handle || g->rows) return g->rows != NULL;
-	g->rows = sqlite3_malloc64(argc * (GATHERED * sizeof(cell) + sizeof *g->texts));
+	g->rows = sqlite3_malloc64(argc * (GATHERED + 1) * sizeof(cell));
 	if (!g->rows) return 0;
 	g->argc = argc;
-	g->texts = (sqlite3_value **)(g->rows + GATHERED * argc);
+	g->texts = g->rows + GATHERED * argc;
 	memset(g->texts, 0, argc * sizeof *g->texts);
 	return 1;
 }
@@ -659,19 +657,23 @@ static void call_gather(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
 		call_step(ctx, argc, argv);
 		return;
 	}
+	cell *row = g->rows + g->n * argc;
 	for (int i = 0; i < argc; i++) {
-		int type = sqlite3_value_type(argv[i]);
-		if (type == SQLITE_BLOB) {
+		cell *c = &row[i], *kept = &g->texts[i];
+		pack(c, argv[i]);
+		c->value = 0;
+		if (c->type == SQLITE_BLOB) {
 			if (pass(ctx, g)) call_step(ctx, argc, argv);
 			return;
 		}
-		if (type == SQLITE_TEXT && !keep_text(ctx, g, i, argv[i])) return;
-	}
-	cell *row = g->rows + g->n * argc;
-	for (int i = 0; i < argc; i++) {
-		pack(&row[i], argv[i]);
-		row[i].value = 0;
-		if (row[i].type == SQLITE_TEXT) pack(&row[i], g->texts[i]);
+		if (c->type != SQLITE_TEXT) continue;
+		if (!kept->value || c->n != kept->n || memcmp((void *)c->bits, (void *)kept->bits, c->n)) {
+			if (!pass(ctx, g)) return; // those before have the other text
+			memmove(g->rows, row, i * sizeof *row);
+			row = g->rows;
+			if (!keep_text(ctx, kept, argv[i])) return;
+		}
+		row[i] = *kept;
 	}
 	if (++g->n == GATHERED) pass(ctx, g);
 }
@@ -699,7 +701,7 @@ static void call_final(sqlite3_context *ctx) {
 	cell result = {SQLITE_NULL};
 	int complete = pass(ctx, g);
 	goFinal((uintptr_t)sqlite3_user_data(ctx), g->handle, &result);
-	for (int i = 0; g->rows && i < g->argc; i++) sqlite3_value_free(g->texts[i]);
+	for (int i = 0; g->rows && i < g->argc; i++) sqlite3_value_free((sqlite3_value *)g->texts[i].value);
 	sqlite3_free(g->rows);
 	memset(g, 0, sizeof *g);
 	if (complete) {

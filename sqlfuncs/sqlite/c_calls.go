@@ -35,9 +35,15 @@ func (v Value) NumericType() Type {
 
 // Int returns the value as an integer, as CAST does.
 func (v Value) Int() int64 {
-	switch v.Type() {
-	case Integer:
+	if v.Type() == Integer {
 		return int64(v.cell.bits)
+	}
+	return v.cast()
+}
+
+// cast is Int of what is no integer; apart from it, so that the compiler inlines Int.
+func (v Value) cast() int64 {
+	switch v.Type() {
 	case Real:
 		return castReal(math.Float64frombits(uint64(v.cell.bits)))
 	case Null:

@@ -1067,6 +1067,21 @@ static int x_next(sqlite3_vtab_cursor *p) {
 
 static int x_eof(sqlite3_vtab_cursor *p) { return ((cursor *)p)->at >= ((cursor *)p)->end; }
 
+enum { AHEAD = 16 }; // rows
+
+// value_address is that of a value of a column, or NULL if it has none.
+static const void *value_address(const column *c, int64_t row) {
+	switch (c->kind) {
+	case COLUMN_INT32:
+	case COLUMN_TEXT:
+		return (const uint32_t *)c->data + row;
+	case COLUMN_INT64:
+	case COLUMN_FLOAT:
+		return (const int64_t *)c->data + row;
+	}
+	return NULL;
+}
+
 static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 	cursor *c = (cursor *)p;
 	column *col = (column *)c->columns + i;
@@ -1079,7 +1094,13 @@ static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
 		give(ctx, &col->cell);
 		return SQLITE_OK;
 	}
-	give_value(ctx, col, c->list ? ((const uint32_t *)c->list)[c->at] : c->at);
+	if (!c->list) {
+		give_value(ctx, col, c->at);
+		return SQLITE_OK;
+	}
+	const uint32_t *row = (const uint32_t *)c->list + c->at;
+	if (c->at + AHEAD < c->end) __builtin_prefetch(value_address(col, row[AHEAD])); // rows of a sorted list are far from each other
+	give_value(ctx, col, *row);
 	return SQLITE_OK;
 }
 

@@ -37,6 +37,10 @@ func explained(message, statement string) string {
 	switch {
 	case strings.HasPrefix(message, "Parser Error"):
 		return message + dialect(statement)
+	case strings.HasPrefix(message, "Catalog Error: Scalar Function with name ! "), strings.HasPrefix(message, "Binder Error: Referenced column"):
+		if hint := dialect(statement); hint != "" { // DuckDB reads m!(x) as a sign behind a column
+			return strings.TrimPrefix(hint, "\n")
+		}
 	case strings.HasPrefix(message, "Binder Error") && strings.Contains(message, "VARCHAR") && mentions(statement, "extract_arg"):
 		return candidates().ReplaceAllString(message, "") + "\nextract_arg gives text: extract_arg_int and extract_arg_real give numbers"
 	}

@@ -35,7 +35,7 @@ test nightly quick smoke conformance clients faults growth: BUILD = $(GO) build 
 # Linters follow the paths in what cgo makes, which must be those of this checkout.
 lint fleet-lint: export GOFLAGS := -pgo=off $(GOFLAGS)
 # Google's library for its store can also speak gRPC, which tpfleet does not: 138 packages and 17 MB less.
-fleet fleet-lint fleet-unit fleet-quick fleet-test: export GOFLAGS := -tags=disable_grpc_modules $(GOFLAGS)
+fleet-allstores fleet-lint: export GOFLAGS := -tags=allstores,disable_grpc_modules $(GOFLAGS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20
@@ -46,7 +46,9 @@ build: ## bin/tpconvert, as it is distributed but with symbols
 extension: ## bin/tpconvert.duckdb_extension: traces are tables in any DuckDB of this machine
 	GO=$(GO) .ci/dist/build $(shell $(GO) env GOOS GOARCH) extension bin/tpconvert.duckdb_extension
 
-fleet: ## bin/tpfleet, a module of its own
+fleet: ## bin/tpfleet, a module of its own, for folders and S3
+fleet-allstores: ## the same, also for Google Cloud Storage and Azure
+fleet fleet-allstores:
 	cd cmd/tpfleet && CGO_ENABLED=0 $(GO) build -pgo=off -o ../../bin/tpfleet .
 
 test: lint unit race smoke conformance ## all checks of a change

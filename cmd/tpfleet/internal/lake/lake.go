@@ -13,7 +13,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
-	_ "github.com/apache/iceberg-go/io/gocloud" // stores of the tables
+	_ "github.com/apache/iceberg-go/io/gocloud/s3" // stores of the tables
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/folder"

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gocloud.dev/blob"
 )
 
 func folder(t *testing.T, names ...string) string {
@@ -50,6 +52,23 @@ func TestList(t *testing.T) {
 		slices.Sort(got)
 		if strings.Join(got, " ") != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v, want %q", pattern, got, err, want)
+		}
+	}
+}
+
+// A store that is not linked says how to get it.
+func TestUnlinked(t *testing.T) {
+	wants := map[string]string{"ftp://host/a.json": "ftp is not a store"}
+	if !slices.Contains(blob.DefaultURLMux().BucketSchemes(), "gs") {
+		wants["gs://bucket/"], wants["azblob://container/*.json"] = "-tags=allstores", "-tags=allstores"
+	}
+	for url, want := range wants {
+		s, err := New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.List(t.Context(), url, func(Object) {}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
 		}
 	}
 }

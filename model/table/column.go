@@ -26,14 +26,15 @@ func (t Type) Interned() bool { return t == TypeString || t == TypeBytes }
 type (
 	// Int64 is a column of 64-bit integers.
 	Int64 struct{ column[int64] }
-	// Ref is a column that refers to rows of the table that T declares.
-	Ref[T any] struct{ column[int64] }
+	// Ref is a column that refers to rows of the table that T declares. Whoever imports a declaration compiles all methods of each Ref in
+	// it, so it has few, and its column is not embedded.
+	Ref[T any] struct{ ids Int64 }
 	// Time is a column with the times at which rows happen or begin, in ns of the trace clock. A table that has one can be cut.
 	Time struct{ column[int64] }
 	// Dur is a column with the times that rows last, in ns from their Time: -1 if they do not end. Rows without one are moments.
 	Dur struct{ column[int64] }
 	// SetRef is a column that refers to sets of rows of the table that T declares.
-	SetRef[T any] struct{ column[int64] }
+	SetRef[T any] struct{ ids Int64 }
 	// Int32 is a column of 32-bit integers.
 	Int32 struct{ column[int32] }
 	// Float64 is a column of doubles.
@@ -87,6 +88,17 @@ type storage interface {
 	weigh()
 	require()
 	complete(v *Vector, rows int) bool
+}
+
+// storageOf returns the storage of a column, nil if it has none.
+func storageOf(column any) storage {
+	switch c := column.(type) {
+	case storage:
+		return c
+	case interface{ storage() storage }:
+		return c.storage()
+	}
+	return nil
 }
 
 func (c *column[T]) kind() Type {
@@ -236,28 +248,35 @@ const None = -1
 type SetID[T any] int64
 
 // Set stores the value of a row.
-func (c *Ref[T]) Set(row int64, id ID[T]) { c.column.Set(row, int64(id)) }
+func (c *Ref[T]) Set(row int64, id ID[T]) { c.ids.Set(row, int64(id)) }
 
 // Get returns the value of a row that is not sealed yet, and whether there is one.
 func (c *Ref[T]) Get(row int64) (ID[T], bool) {
-	id, ok := c.column.Get(row)
+	id, ok := c.ids.Get(row)
 	return ID[T](id), ok
 }
 
 // referred is the type of a declaration.
 func (c *Ref[T]) referred() reflect.Type { return reflect.TypeFor[T]() }
 
+func (c *Ref[T]) storage() storage { return &c.ids }
+
 // Set stores the value of a row.
-func (c *SetRef[T]) Set(row int64, id SetID[T]) { c.column.Set(row, int64(id)) }
+func (c *SetRef[T]) Set(row int64, id SetID[T]) { c.ids.Set(row, int64(id)) }
+
+// Fill returns the values of the n rows that AppendRows added last, for the caller to set.
+func (c *SetRef[T]) Fill(row int64, n int) []int64 { return c.ids.Fill(row, n) }
 
 // Get returns the value of a row that is not sealed yet, and whether there is one.
 func (c *SetRef[T]) Get(row int64) (SetID[T], bool) {
-	id, ok := c.column.Get(row)
+	id, ok := c.ids.Get(row)
 	return SetID[T](id), ok
 }
 
 // sets is the type of the declaration of the table with the sets.
 func (c *SetRef[T]) sets() reflect.Type { return reflect.TypeFor[T]() }
+
+func (c *SetRef[T]) storage() storage { return &c.ids }
 
 // Set stores the value of a row.
 func (c *String) Set(row int64, id StringID) {

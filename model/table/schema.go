@@ -149,7 +149,7 @@ func declare(v any, chunkRows int, to *sink) *Table {
 		walk(value.Field(0))
 		for i := 1; i < value.NumField(); i++ {
 			field := value.Field(i).Addr().Interface()
-			if c, ok := field.(storage); ok {
+			if c := storageOf(field); c != nil {
 				columns = append(columns, c)
 			}
 			if _, ok := field.(interface{ sets() reflect.Type }); ok {
@@ -268,11 +268,12 @@ func columnOf(field reflect.StructField) Column {
 	if field.Type == rowIDType {
 		c.Type, c.Row, c.Asc = TypeInt64, true, true
 	} else {
-		values, ok := reflect.New(field.Type).Interface().(storage)
-		if !ok {
+		values := reflect.New(field.Type).Interface()
+		storage := storageOf(values)
+		if storage == nil {
 			panic(fmt.Sprintf("table: field %s: type %s", field.Name, field.Type))
 		}
-		c.Type = values.kind()
+		c.Type = storage.kind()
 		c.Nullable = c.Type.Interned()
 		if to, ok := values.(interface{ referred() reflect.Type }); ok {
 			c.Ref = nameOf(to.referred().Field(0))

@@ -36,8 +36,11 @@ func (a *Account) Traces() int {
 }
 
 // Add adds another account.
-func (a *Account) Add(b Account) {
-	to, from := reflect.ValueOf(a).Elem(), reflect.ValueOf(b)
+func (a *Account) Add(b Account) { add(a, b) }
+
+// add adds counts to others, field by field.
+func add[T any](counts *T, more T) {
+	to, from := reflect.ValueOf(counts).Elem(), reflect.ValueOf(more)
 	for i := range to.NumField() {
 		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
 	}

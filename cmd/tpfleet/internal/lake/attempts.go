@@ -58,7 +58,7 @@ func (l *Lake) carryOutByLedger(ctx context.Context, ledger *table.Table, c *cho
 	if err != nil {
 		return err
 	}
-	return l.commitTable(ctx, tx)
+	return l.commitTables(ctx, true, tx)
 }
 
 // addFiles adds files to a table that it does not have. If some are gone, it returns those, and adds none.
@@ -90,10 +90,10 @@ func (l *Lake) addFiles(ctx context.Context, ledger *table.Table, name string, f
 	}
 	if len(data) > 0 {
 		tx := t.NewTransaction()
-		if err := tx.AddDataFiles(ctx, data, nil, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping()); err != nil {
+		if err := swap(ctx, tx, table.CompactionGroupResult{NewDataFiles: data}, nil); err != nil {
 			return nil, err
 		}
-		if err := l.commitTable(ctx, tx); err != nil {
+		if err := l.commitTables(ctx, true, tx); err != nil {
 			return nil, err
 		}
 	}
@@ -119,15 +119,6 @@ func notIn(ctx context.Context, t *table.Table, files []resultFile) (others []re
 		}
 	}
 	return others, nil
-}
-
-// commitTable commits to one table, which fails if another commit came first.
-func (l *Lake) commitTable(ctx context.Context, tx *table.Transaction) error {
-	c, err := tx.TableCommit()
-	if err != nil {
-		return err
-	}
-	return commitError(l.commitOne(ctx, c, true))
 }
 
 // view is what the ledger says of the rows in the tables.

@@ -36,17 +36,13 @@ func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice 
 
 func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.takes(r, o) }
-	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.takes(r, o) }
 	now := time.Now().UnixNano()
-	fresh, mixed := 0, lost
-	for i := range r.Traces {
-		if isNew(&r.Traces[i]) {
-			fresh++
-		}
-		mixed = mixed || isKnown(&r.Traces[i])
+	fresh, whole := false, !lost
+	for _, o := range r.Traces {
+		fresh = fresh || isNew(&o)
+		whole = whole && (o.Status != task.OK || isNew(&o))
 	}
-	mixed = mixed && fresh > 0
-	if fresh > 0 && !mixed {
+	if fresh && whole {
 		for _, f := range r.Files {
 			c.files[f.Table] = append(c.files[f.Table], resultFile{f, r.Name()})
 		}
@@ -68,7 +64,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 			c.account.Bad++
 		case o.Status == task.Large:
 			c.account.Large++
-		case isNew(&o) && mixed:
+		case isNew(&o) && !whole:
 			c.account.Again++
 			continue
 		case isNew(&o):

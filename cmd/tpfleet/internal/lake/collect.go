@@ -2,7 +2,6 @@ package lake
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
@@ -48,10 +46,10 @@ func removedBy(r table.CompactionGroupResult) (by removed) {
 // that were replaced or forgotten.
 func (l *Lake) collectOld(ctx context.Context, v *view, age time.Duration) (removed, error) {
 	until := time.Now().Add(-age)
-	traces, recent := map[string]bool{}, work.Gone{}
+	traces, recent := work.Gone{}, work.Gone{}
 	for id, c := range v.changed {
 		if c.at <= until.UnixNano() {
-			traces[id] = true
+			traces[id] = ""
 		} else {
 			recent[id] = ""
 		}
@@ -102,7 +100,7 @@ func (l *Lake) collectOld(ctx context.Context, v *view, age time.Duration) (remo
 
 // sweep removes rows of traces that the ledger does not name, also those of attempts that may be about to be committed: these
 // begin again without the trace.
-func (l *Lake) sweep(ctx context.Context, traces map[string]bool) (removed, error) {
+func (l *Lake) sweep(ctx context.Context, traces work.Gone) (removed, error) {
 	if len(traces) == 0 {
 		return removed{}, nil
 	}
@@ -110,19 +108,10 @@ func (l *Lake) sweep(ctx context.Context, traces map[string]bool) (removed, erro
 	if err != nil || v == nil { // the transaction removed them
 		return removed{}, err
 	}
-	gone := work.Gone{}
-	for id := range traces {
-		gone[id] = ""
-	}
-	ids := slices.Sorted(maps.Keys(gone))
 	var mu sync.Mutex
 	orphans := map[string]bool{}
 	err = l.eachOpen(ctx, v, func(t *table.Table, f table.FileScanTask, attempt string, _ time.Time) error {
-		id, _ := t.Schema().FindFieldByName("trace_id")
-		if !between(ids, f.File.LowerBoundValues()[id.ID], f.File.UpperBoundValues()[id.ID]) {
-			return nil
-		}
-		_, some, err := l.count(ctx, t, f, gone)
+		_, some, err := l.count(ctx, t, f, traces)
 		if err != nil || some == 0 {
 			return err
 		}
@@ -140,70 +129,59 @@ func (l *Lake) sweep(ctx context.Context, traces map[string]bool) (removed, erro
 // eachOpen calls do with the files of all tables that were written by attempts that the ledger does not name, and the times at
 // which they were added, as far as snapshots tell.
 func (l *Lake) eachOpen(ctx context.Context, v *view, do func(t *table.Table, f table.FileScanTask, attempt string, added time.Time) error) error {
-	return l.eachTable(ctx, func(ctx context.Context, name string) error {
-		t, err := l.load(ctx, name)
-		if err != nil || t.CurrentSnapshot() == nil {
-			return err
-		}
-		files, err := t.FS(ctx)
-		if err != nil {
-			return err
-		}
-		manifests, err := t.CurrentSnapshot().Manifests(files)
-		if err != nil {
-			return err
-		}
-		for _, m := range manifests {
-			for e, err := range m.Entries(files, true) {
-				if err != nil {
-					return err
-				}
-				attempt, added := v.open(e.DataFile().FilePath()), time.Time{}
-				if attempt == "" {
-					continue
-				}
-				if s := t.SnapshotByID(e.SnapshotID()); s != nil {
-					added = time.UnixMilli(s.TimestampMs)
-				}
-				if err := do(t, table.FileScanTask{File: e.DataFile(), Length: e.DataFile().FileSizeBytes()}, attempt, added); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// eachTable calls do with the names of all tables but the ledger, again if others change the table meanwhile.
-func (l *Lake) eachTable(ctx context.Context, do func(ctx context.Context, name string) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
 	names, err := l.tableNames(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range names[1:] {
-		group.Go(func() error {
-			if err := l.read(ctx, name, func(ctx context.Context) error { return do(ctx, name) }); err != nil {
-				return fmt.Errorf("table %s: %w", name, err)
+	return eachTable(ctx, names[1:], atOnce, func(ctx context.Context, name string) error {
+		return l.read(ctx, name, func(ctx context.Context) error {
+			t, err := l.load(ctx, name)
+			if err != nil {
+				return err
+			}
+			manifests, files, err := manifestsOf(ctx, t)
+			if err != nil {
+				return err
+			}
+			for _, m := range manifests {
+				for e, err := range m.Entries(files, true) {
+					if err != nil {
+						return err
+					}
+					attempt, added := v.open(e.DataFile().FilePath()), time.Time{}
+					if attempt == "" {
+						continue
+					}
+					if s := t.SnapshotByID(e.SnapshotID()); s != nil {
+						added = time.UnixMilli(s.TimestampMs)
+					}
+					if err := do(t, table.FileScanTask{File: e.DataFile(), Length: e.DataFile().FileSizeBytes()}, attempt, added); err != nil {
+						return err
+					}
+				}
 			}
 			return nil
 		})
-	}
-	return group.Wait()
+	})
 }
 
 // collect removes the files of attempts, unless the ledger names them in the meantime, and rows of traces that it does not name.
 //
 // A commit of such an attempt may be under way, and its files in the tables. The ledger says first that the attempt is
 // abandoned: so that commit fails, and all later ones leave it out.
-func (l *Lake) collect(ctx context.Context, attempts, traces map[string]bool) (total removed, err error) {
-	abandon := newProgress()
-	if _, err := l.repeat(ctx, "abandon", func(ctx context.Context) error { return l.abandon(ctx, attempts, abandon) }); err != nil {
+func (l *Lake) collect(ctx context.Context, attempts map[string]bool, traces work.Gone) (total removed, err error) {
+	_, err = l.transact(ctx, "abandon", func(ctx context.Context, ledger *table.Table, done *progress) error {
+		return l.abandon(ctx, ledger, attempts, done)
+	})
+	if err != nil {
+		return total, err
+	}
+	names, err := l.tableNames(ctx)
+	if err != nil {
 		return total, err
 	}
 	var mu sync.Mutex
-	err = l.eachTable(ctx, func(ctx context.Context, name string) error {
+	err = eachTable(ctx, names[1:], atOnce, func(ctx context.Context, name string) error {
 		var r removed
 		done := newProgress()
 		_, err := l.repeat(ctx, "collect", func(ctx context.Context) error {
@@ -223,11 +201,7 @@ func (l *Lake) collect(ctx context.Context, attempts, traces map[string]bool) (t
 }
 
 // abandon enters attempts into the ledger that it does not name.
-func (l *Lake) abandon(ctx context.Context, attempts map[string]bool, done *progress) error {
-	ledger, err := l.ledger(ctx)
-	if err != nil {
-		return err
-	}
+func (l *Lake) abandon(ctx context.Context, ledger *table.Table, attempts map[string]bool, done *progress) error {
 	v, err := l.viewOf(ctx, ledger)
 	if err != nil {
 		return err
@@ -248,11 +222,11 @@ func (l *Lake) abandon(ctx context.Context, attempts map[string]bool, done *prog
 	if err != nil {
 		return err
 	}
-	return l.commitTable(ctx, tx)
+	return l.commitTables(ctx, true, tx)
 }
 
 // drop removes from a table the files of abandoned attempts, and rows of traces that the ledger does not name.
-func (l *Lake) drop(ctx context.Context, t *table.Table, name string, traces map[string]bool, done *progress) (r removed, err error) {
+func (l *Lake) drop(ctx context.Context, t *table.Table, name string, traces work.Gone, done *progress) (r removed, err error) {
 	// The view is newer than the table: what the ledger names, and the table has, is known.
 	v, err := l.view(ctx)
 	if err != nil {
@@ -281,18 +255,13 @@ func (l *Lake) drop(ctx context.Context, t *table.Table, name string, traces map
 	if err != nil {
 		return r, err
 	}
-	for _, f := range abandoned {
-		old.OldDataFiles = append(old.OldDataFiles, f.File)
-	}
-	old.SafePosDeletes = append(old.SafePosDeletes, table.CollectSafePositionDeletes(abandoned)...)
-	old.SafeDeletionVectors = append(old.SafeDeletionVectors, table.CollectSafeDeletionVectors(abandoned)...)
+	old = joined(old, removing(abandoned))
 	if len(old.OldDataFiles) == 0 {
 		return r, nil
 	}
-	r = removedBy(old)
 	tx := t.NewTransaction()
-	if err := tx.ReplaceFiles(ctx, old.OldDataFiles, old.NewDataFiles, safeDeletes(old), done.Properties(), table.WithoutAutoNameMapping()); err != nil {
+	if err := swap(ctx, tx, old, done.Properties()); err != nil {
 		return r, err
 	}
-	return r, l.commitTable(ctx, tx)
+	return removedBy(old), l.commitTables(ctx, true, tx)
 }

@@ -27,15 +27,8 @@ func (l *Lake) Commit(ctx context.Context, results []task.Result) (total Account
 	for len(results) > 0 && err == nil {
 		n := together(results)
 		var account Account
-		lost, done := map[string]bool{}, newProgress()
-		tries, failed := l.repeat(ctx, "commit", func(ctx context.Context) error {
-			t, err := l.ledger(ctx)
-			if err != nil || done.IsIn(t) {
-				return err
-			}
-			if err := complete(t); err != nil {
-				return err
-			}
+		lost := map[string]bool{}
+		tries, failed := l.transact(ctx, "commit", func(ctx context.Context, t *table.Table, done *progress) (err error) {
 			account, err = l.commit(ctx, t, results[:n], lost, done)
 			return err
 		})
@@ -77,6 +70,9 @@ func commitError(err error) error {
 
 // commit tries to commit once. lost has the names of results whose files are gone, and gets more.
 func (l *Lake) commit(ctx context.Context, t *table.Table, results []task.Result, lost map[string]bool, done *progress) (Account, error) {
+	if err := complete(t); err != nil {
+		return Account{}, err
+	}
 	ledger, err := readLedger(ctx, t, wantedBy(results))
 	if err != nil {
 		return Account{}, err
@@ -112,6 +108,11 @@ func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, los
 	if err != nil {
 		return err
 	}
+	return l.commitTables(ctx, false, changes...)
+}
+
+// commitTables commits changes that are not nil, in one transaction, or to one table alone. It fails if another commit came first.
+func (l *Lake) commitTables(ctx context.Context, alone bool, changes ...*table.Transaction) error {
 	var commits []table.TableCommit
 	for _, tx := range changes {
 		if tx == nil {
@@ -122,6 +123,9 @@ func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, los
 			return err
 		}
 		commits = append(commits, commit)
+	}
+	if alone {
+		return commitError(l.commitOne(ctx, commits[0], true))
 	}
 	return commitError(l.catalog.CommitTransaction(ctx, commits))
 }
@@ -156,22 +160,17 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 			if err != nil {
 				return err
 			}
-			mu.Lock()
-			gone = append(gone, missing...)
-			mu.Unlock()
 			old, err := l.without(ctx, t, name, c.gone, on, done)
 			if err != nil || len(old.OldDataFiles)+len(files) == 0 {
 				return err
 			}
 			mu.Lock()
+			gone = append(gone, missing...)
 			c.removed.add(removedBy(old))
 			mu.Unlock()
+			old.NewDataFiles = append(files, old.NewDataFiles...)
 			changes[1+i] = t.NewTransaction()
-			if len(old.OldDataFiles) > 0 {
-				return changes[1+i].ReplaceFiles(ctx, old.OldDataFiles, append(files, old.NewDataFiles...), safeDeletes(old), nil, table.WithoutAutoNameMapping())
-			}
-			// The assertion of the ledger's snapshot rules out that a file is added twice.
-			return changes[1+i].AddDataFiles(ctx, files, nil, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping())
+			return swap(ctx, changes[1+i], old, nil)
 		})
 	}
 	err = group.Wait()
@@ -208,7 +207,7 @@ func (l *Lake) dataFiles(ctx context.Context, t *table.Table, name string, from 
 	for _, f := range from {
 		// Files in other places may belong to someone else, but expiring snapshots would delete them.
 		day, _ := dayOf(t, f.File)
-		if place := dataFolder(t) + f.result; f.URL != place+".parquet" && f.URL != place+export.DaySuffix(day)+".parquet" {
+		if place := folderOf(t, dataFolder) + f.result; f.URL != place+".parquet" && f.URL != place+export.DaySuffix(day)+".parquet" {
 			return nil, nil, fmt.Errorf("%s is not a file of the table %s and the result %s", f.URL, name, f.result)
 		}
 		there, err := l.stores.Exists(ctx, f.URL)

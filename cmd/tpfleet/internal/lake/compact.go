@@ -14,7 +14,6 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/apache/iceberg-go/table/compaction"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -57,36 +56,25 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 			return total, err
 		}
 	}
-	var mu sync.Mutex
-	var group errgroup.Group
-	group.SetLimit(o.Jobs)
-	var failed []error
 	names, err := l.tableNames(ctx)
 	if err != nil {
 		return total, err
 	}
-	for _, name := range names {
-		group.Go(func() error {
-			var c Compacted
-			err := l.read(ctx, "compact", func(ctx context.Context) error { return l.compact(ctx, name, o, v, &c) })
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed = append(failed, fmt.Errorf("table %s: %w", name, err))
-			}
-			if c.Removed > 0 {
-				total.Tables++
-			}
-			total.Removed += c.Removed
-			total.Added += c.Added
-			total.Rows += c.Rows
-			total.Bytes += c.Bytes
-			total.Skipped += c.Skipped
-			return nil
-		})
-	}
-	_ = group.Wait()
-	return total, errors.Join(failed...)
+	var mu sync.Mutex
+	var failed []error
+	err = eachTable(ctx, names, o.Jobs, func(ctx context.Context, name string) error {
+		var c Compacted
+		err := l.read(ctx, "compact", func(ctx context.Context) error { return l.compact(ctx, name, o, v, &c) })
+		c.Tables = min(c.Removed, 1)
+		mu.Lock()
+		defer mu.Unlock()
+		add(&total, c)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("table %s: %w", name, err))
+		}
+		return nil
+	})
+	return total, errors.Join(append(failed, err)...)
 }
 
 func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, v *view, c *Compacted) error {
@@ -168,26 +156,21 @@ func (l *Lake) merge(ctx context.Context, t *table.Table, name string, g compact
 
 // days returns the days of the traces with rows in some files of the ledger by id, also of those that were added before it had days.
 func days(ctx context.Context, ledger *table.Table, files []table.FileScanTask) (map[string]string, error) {
-	dayOf, names := map[string]string{}, map[string]string{}
+	dayOf := map[string]string{}
 	columns := []string{"trace_id", "status", export.TraceDayColumn, "start_unix_ns", "start_ts", "added_unix_ns"}
 	err := eachBatchOf(ctx, ledger, files, columns, func(b batch.Batch) error {
 		for row := range b.Rows {
-			if b.Text("status", row) != task.OK {
-				continue
-			}
-			day := b.Text(export.TraceDayColumn, row)
-			if day == "" {
+			e := entryIn(b, row)
+			if e.Day == "" {
 				added := time.Time{}
-				if at := b.Number("added_unix_ns", row); at != nil {
-					added = time.Unix(0, *at)
+				if e.added != nil {
+					added = time.Unix(0, *e.added)
 				}
-				day = task.Day(added, b.Number("start_unix_ns", row), b.Number("start_ts", row))
+				e.Day = task.Day(added, e.StartUnix, e.Start)
 			}
-			if names[day] == "" {
-				day = strings.Clone(day)
-				names[day] = day
+			if e.Status == task.OK {
+				dayOf[e.TraceID] = e.Day
 			}
-			dayOf[strings.Clone(b.Text("trace_id", row))] = names[day]
 		}
 		return nil
 	})
@@ -196,12 +179,9 @@ func days(ctx context.Context, ledger *table.Table, files []table.FileScanTask) 
 
 // rewrite writes the rows of some files, less those that are deleted or gone, to new files, one for each day.
 func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, tempDir string, gone work.Gone) (table.CompactionGroupResult, error) {
-	r := table.CompactionGroupResult{
-		SafePosDeletes: table.CollectSafePositionDeletes(files), SafeDeletionVectors: table.CollectSafeDeletionVectors(files),
-	}
+	r := removing(files)
 	rows, complete := int64(0), gone == nil
 	for _, f := range files {
-		r.OldDataFiles = append(r.OldDataFiles, f.File)
 		rows += f.File.Count()
 		complete = complete && deletesOf(f) == ""
 	}
@@ -245,7 +225,7 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 	}}
 	err = work.Repack(dir, l.version, schema, batches, how, func(f task.File, path string) error {
 		read += f.Rows
-		f.URL = dataFolder(t) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"
+		f.URL = folderOf(t, dataFolder) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"
 		if err := l.stores.Put(ctx, f.URL, path); err != nil {
 			return err
 		}
@@ -262,10 +242,14 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 // replace replaces files in a table. It returns false if they are not as they were. single says whether there are only commits to
 // one table at a time.
 func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult, single bool) (replaced bool, err error) {
+	done := newProgress()
 	_, err = l.repeat(ctx, "compact", func(ctx context.Context) error {
 		t, err := l.load(ctx, name)
 		if err != nil {
 			return err
+		}
+		if replaced = done.IsIn(t); replaced {
+			return nil
 		}
 		now, err := t.Scan().PlanFiles(ctx)
 		if err != nil {
@@ -274,12 +258,6 @@ func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTas
 		state := map[string]string{} // by URL
 		for _, f := range now {
 			state[f.File.FilePath()] = deletesOf(f)
-		}
-		if len(by.NewDataFiles) > 0 {
-			// An earlier try may have succeeded although its answer was lost.
-			if _, replaced = state[by.NewDataFiles[0].FilePath()]; replaced {
-				return nil
-			}
 		}
 		var v *view
 		if single {
@@ -296,18 +274,12 @@ func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTas
 			}
 		}
 		tx := t.NewTransaction()
-		if err := tx.NewRewrite(nil).ApplyResult(by).Commit(ctx); err != nil {
+		if err := tx.NewRewrite(done.Properties()).ApplyResult(by).Commit(ctx); err != nil {
 			return err
 		}
-		c, err := tx.TableCommit()
-		if err != nil {
-			return err
-		}
-		if err := commitError(l.commitOne(ctx, c, single)); err != nil {
-			return err
-		}
-		replaced = true
-		return nil
+		err = l.commitTables(ctx, single, tx)
+		replaced = err == nil
+		return err
 	})
 	return replaced, err
 }
@@ -321,9 +293,4 @@ func deletesOf(f table.FileScanTask) string {
 		}
 	}
 	return b.String()
-}
-
-// dataFolder returns the URL of a table's folder of files.
-func dataFolder(t *table.Table) string {
-	return strings.TrimSuffix(t.Location(), "/") + "/" + dataName + "/"
 }

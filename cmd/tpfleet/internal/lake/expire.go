@@ -41,7 +41,7 @@ func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed
 	if err != nil {
 		return removed, err
 	}
-	for _, name := range names {
+	err = eachTable(ctx, names, 1, func(ctx context.Context, name string) error {
 		_, err := l.repeat(ctx, "expire", func(ctx context.Context) error {
 			t, err := l.load(ctx, name)
 			if err != nil {
@@ -69,24 +69,14 @@ func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed
 			removed.Files += files
 			return err
 		})
-		if err != nil {
-			return removed, fmt.Errorf("table %s: %w", name, err)
-		}
-	}
-	return removed, nil
+		return err
+	})
+	return removed, err
 }
 
 // bury rewrites the manifests that describe removed files, with the bounds of their columns, without those.
 func (l *Lake) bury(ctx context.Context, t *table.Table) (*table.Table, error) {
-	s := t.CurrentSnapshot()
-	if s == nil {
-		return t, nil
-	}
-	files, err := t.FS(ctx)
-	if err != nil {
-		return nil, err
-	}
-	manifests, err := s.Manifests(files)
+	manifests, _, err := manifestsOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -118,32 +108,29 @@ func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, fo
 	if err != nil {
 		return c, err
 	}
-	for _, name := range names {
+	err = eachTable(ctx, names, 1, func(ctx context.Context, name string) (err error) {
 		if !dry {
-			if err := l.finishTable(ctx, name, &c); err != nil {
-				return c, fmt.Errorf("table %s: %w", name, err)
+			err = l.finishTable(ctx, name, &c)
+		}
+		for _, part := range []string{dataFolder, metadataFolder} {
+			if err == nil {
+				err = l.clean(ctx, name, part, age, dry, force, found, &c)
 			}
 		}
-		for _, part := range []string{dataName, metadataName} {
-			if err := l.clean(ctx, name, part, age, dry, force, found, &c); err != nil {
-				return c, fmt.Errorf("table %s: %w", name, err)
-			}
-		}
-	}
-	return c, nil
+		return err
+	})
+	return c, err
 }
 
-// The folders of a table.
-const dataName, metadataName = "data", "metadata"
-
 func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
-	place := func(t *table.Table) string { return strings.TrimSuffix(t.Location(), "/") + "/" + part }
-	var t *table.Table
+	var place string
 	var plan table.OrphanCleanupPlan
-	err := l.read(ctx, "gc", func(ctx context.Context) (err error) {
-		if t, err = l.load(ctx, name); err != nil {
+	err := l.read(ctx, "gc", func(ctx context.Context) error {
+		t, err := l.load(ctx, name)
+		if err != nil {
 			return err
 		}
+		place = folderOf(t, part)
 		if err := l.owns(t); err != nil {
 			return err
 		}
@@ -151,11 +138,11 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 			if !force {
 				return err
 			}
-			if part == metadataName {
+			if part == metadataFolder {
 				return nil // the catalog's own
 			}
 		}
-		plan, err = t.PlanOrphanFiles(ctx, table.WithLocation(place(t)), table.WithFilesOlderThan(age))
+		plan, err = t.PlanOrphanFiles(ctx, table.WithLocation(strings.TrimSuffix(place, "/")), table.WithFilesOlderThan(age))
 		if errors.Is(err, fs.ErrNotExist) && noFiles(t) {
 			return nil // there is no folder
 		}
@@ -174,15 +161,15 @@ func (l *Lake) clean(ctx context.Context, name, part string, age time.Duration, 
 	}
 	var orphans []string
 	for _, f := range plan.OrphanFiles() {
-		name, there := strings.CutPrefix(f.Path, place(t)+"/")
+		name, there := strings.CutPrefix(f.Path, place)
 		if !there { // a folder of this machine
-			name, there = strings.CutPrefix(f.Path, folder.Path(place(t))+string(filepath.Separator))
+			name, there = strings.CutPrefix(f.Path, folder.Path(place))
 		}
 		if !there {
 			return fmt.Errorf("%s is not in the table's folder", f.Path)
 		}
 		found(f.Path)
-		orphans = append(orphans, place(t)+"/"+filepath.ToSlash(name))
+		orphans = append(orphans, place+filepath.ToSlash(name))
 		total.Files++
 		total.Bytes += f.SizeBytes
 	}

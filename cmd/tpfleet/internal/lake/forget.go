@@ -21,19 +21,15 @@ type Forgot struct {
 	Tries   int   `json:"tries"`
 	Purged  int   `json:"purged,omitempty"` // files that Purge deleted
 
-	ids map[string]bool // of the traces, also of those that were forgotten before
+	ids work.Gone // of the traces, also of those that were forgotten before
 }
 
 // Forget removes the rows of traces from all tables, in one transaction. The ledger keeps that they were forgotten, and
 // why, so that nothing with the same content is added again. The old files stay until Expire and Clean remove them.
 // If the catalog commits to one table at a time, the ledger comes first, and the rows leave the tables after that.
 func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Forgot, err error) {
-	done, all := newProgress(), map[string]bool{}
-	tries, err := l.repeat(ctx, "forget", func(ctx context.Context) error {
-		t, err := l.ledger(ctx)
-		if err != nil || done.IsIn(t) {
-			return err
-		}
+	all := work.Gone{}
+	tries, err := l.transact(ctx, "forget", func(ctx context.Context, t *table.Table, done *progress) (err error) {
 		f, err = l.forget(ctx, t, p, why, dry, done, all)
 		return err
 	})
@@ -48,12 +44,12 @@ func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Fo
 }
 
 // forget tries to forget once. all gets the ids of what is forgotten, now or before.
-func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string, dry bool, done *progress, all map[string]bool) (f Forgot, err error) {
+func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string, dry bool, done *progress, all work.Gone) (f Forgot, err error) {
 	c := choice{objects: map[task.Trace]bool{}, gone: work.Gone{}}
 	now := time.Now().UnixNano()
 	forget := func(e entry) error {
 		if id := e.content(); id != "" {
-			all[id] = true
+			all[id] = ""
 		}
 		if e.Status == task.Forgotten {
 			f.Known++
@@ -95,16 +91,11 @@ func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string,
 // Remember removes the entries of forgotten traces from the ledger, so that their objects are new again. It returns
 // their number.
 func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) {
-	done := newProgress()
-	_, err = l.repeat(ctx, "remember", func(ctx context.Context) error {
-		t, err := l.ledger(ctx)
-		if err != nil || done.IsIn(t) {
-			return err
-		}
-		c, ids := choice{objects: map[task.Trace]bool{}}, map[string]bool{}
-		err = pick(ctx, t, p, nil, func(e entry) error {
+	_, err = l.transact(ctx, "remember", func(ctx context.Context, t *table.Table, done *progress) error {
+		c, ids := choice{objects: map[task.Trace]bool{}}, work.Gone{}
+		err := pick(ctx, t, p, nil, func(e entry) error {
 			if e.Status == task.Forgotten {
-				c.objects[e.Trace], ids[e.TraceID] = true, true
+				c.objects[e.Trace], ids[e.TraceID] = true, ""
 			}
 			return nil
 		})

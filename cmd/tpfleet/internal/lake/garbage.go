@@ -12,11 +12,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/iceberg-go"
+	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 )
+
+// manifestsOf returns the manifests of the current snapshot of a table, and the store where they are.
+func manifestsOf(ctx context.Context, t *table.Table) (all []iceberg.ManifestFile, in icebergio.IO, err error) {
+	in, err = t.FS(ctx)
+	if err == nil && t.CurrentSnapshot() != nil {
+		all, err = t.CurrentSnapshot().Manifests(in)
+	}
+	return all, in, err
+}
 
 // named returns the files that snapshots of a table name: lists of manifests, manifests, and the files in these, with those that a
 // snapshot removed if all is set.
@@ -58,9 +69,12 @@ func named(ctx context.Context, t *table.Table, snapshots []table.Snapshot, all 
 	return names, nil
 }
 
-// expiredFolder returns the URL of a table's folder of lists of files that only expired snapshots name.
-func expiredFolder(t *table.Table) string {
-	return strings.TrimSuffix(t.Location(), "/") + "/expired/"
+// The folders of a table; that of expired files has lists of files that only expired snapshots name.
+const dataFolder, metadataFolder, expiredFolder = "data", "metadata", "expired"
+
+// folderOf returns the URL of a folder of a table, with a slash at its end.
+func folderOf(t *table.Table, name string) string {
+	return strings.TrimSuffix(t.Location(), "/") + "/" + name + "/"
 }
 
 // list writes down the files that nothing names any more after a transaction that removes snapshots. It comes before the transaction:
@@ -92,13 +106,13 @@ func (l *Lake) list(ctx context.Context, t *table.Table, tx *table.Transaction) 
 	if err != nil {
 		return err
 	}
-	return l.stores.Write(ctx, expiredFolder(t)+strings.ToLower(rand.Text())+".json", text)
+	return l.stores.Write(ctx, folderOf(t, expiredFolder)+strings.ToLower(rand.Text())+".json", text)
 }
 
 // finish deletes the files on a table's lists that no snapshot names, and the lists of which nothing is left. A transaction that is
 // based on this state names no others.
 func (l *Lake) finish(ctx context.Context, t *table.Table) (deleted int, err error) {
-	lists, err := l.files(ctx, expiredFolder(t))
+	lists, err := l.files(ctx, folderOf(t, expiredFolder))
 	if err != nil || len(lists) == 0 {
 		return 0, err
 	}

@@ -4,23 +4,16 @@ import (
 	"context"
 	"maps"
 
+	"github.com/apache/iceberg-go/table"
+
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
 // Label gives the picked entries of the ledger labels, of which one without a value is removed. It returns the number of entries that changed.
 func (l *Lake) Label(ctx context.Context, p Picked, labels task.Labels) (entries int, err error) {
-	done := newProgress()
-	_, err = l.repeat(ctx, "label", func(ctx context.Context) error {
-		t, err := l.ledger(ctx)
-		if err != nil || done.IsIn(t) {
-			return err
-		}
-		var all []string
-		for _, c := range columnsOf(byLedger(t)) {
-			all = append(all, c.name)
-		}
+	_, err = l.transact(ctx, "label", func(ctx context.Context, t *table.Table, done *progress) error {
 		c := choice{objects: map[task.Trace]bool{}}
-		err = pick(ctx, t, p, all, func(e entry) error {
+		err := pick(ctx, t, p, columnNames(t), func(e entry) error {
 			before := e.Labels.Text()
 			if e.Labels == nil {
 				e.Labels = task.Labels{}

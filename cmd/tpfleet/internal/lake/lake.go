@@ -148,8 +148,8 @@ func (l *Lake) Layout(ctx context.Context, redaction string) (string, error) {
 
 // complete returns an error if the ledger is of an older version, and lacks columns.
 func complete(ledger *table.Table) error {
-	for _, c := range columnsOf(byLedger(ledger)) {
-		if _, there := ledger.Schema().FindFieldByName(c.name); !there {
+	for _, name := range columnNames(ledger) {
+		if _, there := ledger.Schema().FindFieldByName(name); !there {
 			return errIncomplete
 		}
 	}

@@ -113,6 +113,14 @@ func columnsOf(attempts bool) []ledgerColumn {
 	return ledgerColumns
 }
 
+// columnNames returns the names of the columns of a ledger.
+func columnNames(ledger *table.Table) (names []string) {
+	for _, c := range columnsOf(byLedger(ledger)) {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 var allColumns = append(slices.Clone(ledgerColumns), attemptColumn)
 
 // ledgerSchema returns the Iceberg schema of the ledger.

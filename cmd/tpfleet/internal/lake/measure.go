@@ -61,9 +61,7 @@ func (l *Lake) Measure(ctx context.Context, p Picked, modules fs.FS, most time.D
 		if err != nil {
 			return total, err
 		}
-		total.Traces += done.Traces
-		total.Unmeasured += done.Unmeasured
-		total.Left += done.Left
+		add(&total, done)
 	}
 	return total, nil
 }
@@ -122,12 +120,7 @@ func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layou
 		}
 		c.files[f.Table] = append(c.files[f.Table], resultFile{file, name})
 	}
-	progress := newProgress()
-	_, err = l.repeat(ctx, "measure", func(ctx context.Context) error {
-		ledger, err := l.ledger(ctx)
-		if err != nil || progress.IsIn(ledger) {
-			return err
-		}
+	_, err = l.transact(ctx, "measure", func(ctx context.Context, ledger *table.Table, progress *progress) error {
 		done = Measured{}
 		return l.commitMetrics(ctx, ledger, &c, s, metrics, &done, progress)
 	})
@@ -137,12 +130,8 @@ func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layou
 // commitMetrics replaces the rows of traces in the tables of metrics. If a trace has other rows meanwhile, none are.
 func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice, s *Selection, metrics map[string]task.Labels, done *Measured, progress *progress) error {
 	c.entries, c.objects = nil, map[task.Trace]bool{}
-	var all []string
-	for _, column := range columnsOf(byLedger(ledger)) {
-		all = append(all, column.name)
-	}
 	ids := slices.Sorted(maps.Keys(metrics))
-	err := pick(ctx, ledger, Picked{IDs: ids}, all, func(e entry) error {
+	err := pick(ctx, ledger, Picked{IDs: ids}, columnNames(ledger), func(e entry) error {
 		if e.Status != task.OK || e.task != s.tasks[e.TraceID] || e.attempt != s.attempts[e.TraceID] {
 			return nil
 		}
@@ -169,7 +158,7 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 	if err != nil {
 		return err
 	}
-	var commits []table.TableCommit
+	changes := []*table.Transaction{change}
 	for _, name := range metricNames(ledger) {
 		t, err := l.load(ctx, name)
 		if err != nil {
@@ -198,29 +187,19 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 		if len(old.OldDataFiles)+len(files) == 0 {
 			continue
 		}
+		old.NewDataFiles = append(files, old.NewDataFiles...)
 		tx := t.NewTransaction()
-		if err := tx.ReplaceFiles(ctx, old.OldDataFiles, append(files, old.NewDataFiles...), safeDeletes(old), nil, table.WithoutAutoNameMapping()); err != nil {
+		if err := swap(ctx, tx, old, nil); err != nil {
 			return err
 		}
-		if byLedger(ledger) {
-			if err := l.commitTable(ctx, tx); err != nil {
-				return err
-			}
-			progress.add(added)
+		if !byLedger(ledger) {
+			changes = append(changes, tx)
 			continue
 		}
-		commit, err := tx.TableCommit()
-		if err != nil {
+		if err := l.commitTables(ctx, true, tx); err != nil {
 			return err
 		}
-		commits = append(commits, commit)
+		progress.add(added)
 	}
-	if byLedger(ledger) {
-		return l.commitTable(ctx, change)
-	}
-	commit, err := change.TableCommit()
-	if err != nil {
-		return err
-	}
-	return commitError(l.catalog.CommitTransaction(ctx, append(commits, commit)))
+	return l.commitTables(ctx, byLedger(ledger), changes...)
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/apache/iceberg-go/table"
+
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/transaction"
 )
 
@@ -67,6 +69,18 @@ func (l *Lake) repeat(ctx context.Context, operation string, try func(ctx contex
 		}
 		defer c.Turn(ctx)()
 		return try(context.WithValue(ctx, turnKey{}, true))
+	})
+}
+
+// transact repeats a transaction that begins with the ledger, until it is in the ledger.
+func (l *Lake) transact(ctx context.Context, operation string, try func(ctx context.Context, ledger *table.Table, done *progress) error) (tries int, err error) {
+	done := newProgress()
+	return l.repeat(ctx, operation, func(ctx context.Context) error {
+		ledger, err := l.ledger(ctx)
+		if err != nil || done.IsIn(ledger) {
+			return err
+		}
+		return try(ctx, ledger, done)
 	})
 }
 

@@ -25,18 +25,14 @@ func (l *Lake) Purge(ctx context.Context, f *Forgot) error {
 	if err != nil {
 		return err
 	}
-	gone := work.Gone{}
-	for id := range f.ids {
-		gone[id] = ""
-	}
 	left := 0
 	names, err := l.tableNames(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	err = eachTable(ctx, names, 1, func(ctx context.Context, name string) error {
 		_, err := l.repeat(ctx, "purge", func(ctx context.Context) error { // in a folder no transaction writes beside it
-			found, err := l.strays(ctx, name, gone)
+			found, err := l.strays(ctx, name, f.ids)
 			if err == nil {
 				err = l.delete(ctx, found)
 			}
@@ -44,20 +40,18 @@ func (l *Lake) Purge(ctx context.Context, f *Forgot) error {
 				return err
 			}
 			f.Purged += len(found)
-			n, err := l.remains(ctx, name, gone)
+			n, err := l.remains(ctx, name, f.ids)
 			if err == nil {
 				left += n
 			}
 			return err
 		})
-		if err != nil {
-			return fmt.Errorf("table %s: %w", name, err)
-		}
-	}
-	if left > 0 {
+		return err
+	})
+	if err == nil && left > 0 {
 		return fmt.Errorf("%d files still have rows of traces that were forgotten: the same command deletes them", left)
 	}
-	return nil
+	return err
 }
 
 // strays returns the files in a table's folders that no snapshot names and that tell of traces: files with their rows, files that a
@@ -74,7 +68,7 @@ func (l *Lake) strays(ctx context.Context, name string, gone work.Gone) (found [
 	if err != nil {
 		return nil, err
 	}
-	data, err := l.files(ctx, dataFolder(t))
+	data, err := l.files(ctx, folderOf(t, dataFolder))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +89,7 @@ func (l *Lake) strays(ctx context.Context, name string, gone work.Gone) (found [
 			left[o.URL] = true
 		}
 	}
-	metadata, err := l.files(ctx, strings.TrimSuffix(t.Location(), "/")+"/"+metadataName+"/")
+	metadata, err := l.files(ctx, folderOf(t, metadataFolder))
 	for _, o := range metadata {
 		if err == nil && !live[o.URL] && strings.HasSuffix(o.URL, ".avro") && !strings.Contains(o.URL, "/snap-") {
 			var stray bool
@@ -163,19 +157,14 @@ func (l *Lake) remains(ctx context.Context, name string, gone work.Gone) (n int,
 	if err != nil {
 		return 0, err
 	}
-	lists, err := l.files(ctx, expiredFolder(t))
+	lists, err := l.files(ctx, folderOf(t, expiredFolder))
 	lists = slices.DeleteFunc(lists, store.Object.Unfinished) // these are followed by no transaction
 	if err != nil || name == task.Ledger {                    // it says that they were forgotten
 		return len(found) + len(lists), err
 	}
 	files, err := planFiles(ctx, t)
-	id, _ := t.Schema().FindFieldByName("trace_id")
-	ids := slices.Sorted(maps.Keys(gone))
 	n = len(found) + len(lists)
 	for _, f := range files {
-		if !between(ids, f.File.LowerBoundValues()[id.ID], f.File.UpperBoundValues()[id.ID]) {
-			continue
-		}
 		_, some, failed := l.count(ctx, t, f, gone)
 		if err = errors.Join(err, failed); some > 0 {
 			n++

@@ -1,13 +1,11 @@
 package lake
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -32,7 +30,9 @@ type progress struct {
 	added map[string]bool // files that were added by commits of their own, by URL
 }
 
-func newProgress() *progress { return &progress{Name: transaction.NewName()} }
+func newProgress() *progress {
+	return &progress{Name: transaction.NewName(), made: map[string]table.CompactionGroupResult{}, added: map[string]bool{}}
+}
 
 // left returns the files that were not added.
 func (r *progress) left(files []resultFile) (left []resultFile) {
@@ -50,9 +50,6 @@ func (r *progress) left(files []resultFile) (left []resultFile) {
 func (r *progress) add(files []resultFile) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.added == nil {
-		r.added = map[string]bool{}
-	}
 	for _, f := range files {
 		r.added[f.URL] = true
 	}
@@ -113,23 +110,14 @@ func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone wo
 
 // filesWithout is without for some files of the table.
 func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, gone work.Gone, done *progress) (all table.CompactionGroupResult, err error) {
-	id, there := t.Schema().FindFieldByName("trace_id")
-	if !there {
-		return all, fmt.Errorf("the table %s has no trace_id", name)
-	}
-	ids := slices.Sorted(maps.Keys(gone))
 	for _, f := range files {
-		if !between(ids, f.File.LowerBoundValues()[id.ID], f.File.UpperBoundValues()[id.ID]) {
-			continue
-		}
 		one, err := done.of(f, gone, func() (one table.CompactionGroupResult, err error) {
 			all, some, err := l.count(ctx, t, f, gone)
 			if err != nil || some == 0 {
 				return one, err
 			}
 			if some == all {
-				return table.CompactionGroupResult{OldDataFiles: []iceberg.DataFile{f.File}, SafePosDeletes: table.CollectSafePositionDeletes([]table.FileScanTask{f}),
-					SafeDeletionVectors: table.CollectSafeDeletionVectors([]table.FileScanTask{f})}, nil
+				return removing([]table.FileScanTask{f}), nil
 			}
 			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", gone)
 			left := int64(0)
@@ -144,22 +132,28 @@ func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, fi
 		if err != nil {
 			return all, err
 		}
-		all.OldDataFiles = append(all.OldDataFiles, one.OldDataFiles...)
-		all.NewDataFiles = append(all.NewDataFiles, one.NewDataFiles...)
-		all.SafePosDeletes = append(all.SafePosDeletes, one.SafePosDeletes...)
-		all.SafeDeletionVectors = append(all.SafeDeletionVectors, one.SafeDeletionVectors...)
+		all = joined(all, one)
 	}
 	return all, nil
 }
 
-// between reports whether any of the sorted ids may be between the bounds of a file, which are cut and may be unknown.
-func between(ids []string, least, greatest []byte) bool {
-	i, _ := slices.BinarySearchFunc(ids, least, func(id string, least []byte) int { return bytes.Compare([]byte(id), least) })
-	return i < len(ids) && (greatest == nil || strings.Compare(ids[i], string(greatest)) <= 0)
+// mayHave reports whether a file may have rows of some traces: whether any is between its bounds, which are cut and may be unknown.
+func mayHave(t *table.Table, f iceberg.DataFile, traces map[string]string) bool {
+	id, there := t.Schema().FindFieldByName("trace_id")
+	least, greatest := string(f.LowerBoundValues()[id.ID]), string(f.UpperBoundValues()[id.ID])
+	for trace := range traces {
+		if !there || trace >= least && (greatest == "" || trace <= greatest) {
+			return true
+		}
+	}
+	return false
 }
 
-// count counts the rows of a file, and those that are gone.
+// count counts the rows of a file, and those that are gone. It does not read a file that has none by its bounds.
 func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, gone work.Gone) (all, some int64, err error) {
+	if !mayHave(t, f.File, gone) {
+		return f.File.Count(), 0, nil
+	}
 	columns := []string{"trace_id"}
 	if _, there := t.Schema().FindFieldByName(export.TraceAttemptColumn); there {
 		columns = append(columns, export.TraceAttemptColumn)
@@ -184,9 +178,26 @@ func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, 
 	return all, some, nil
 }
 
-// safeDeletes returns the files that delete rows only of files that are replaced.
-func safeDeletes(r table.CompactionGroupResult) []iceberg.DataFile {
-	return slices.Concat(r.SafePosDeletes, r.SafeDeletionVectors)
+// removing returns the replacement of files by none.
+func removing(files []table.FileScanTask) (r table.CompactionGroupResult) {
+	for _, f := range files {
+		r.OldDataFiles = append(r.OldDataFiles, f.File)
+	}
+	r.SafePosDeletes, r.SafeDeletionVectors = table.CollectSafePositionDeletes(files), table.CollectSafeDeletionVectors(files)
+	return r
+}
+
+// joined returns two replacements in one.
+func joined(a, b table.CompactionGroupResult) table.CompactionGroupResult {
+	a.OldDataFiles, a.NewDataFiles = append(a.OldDataFiles, b.OldDataFiles...), append(a.NewDataFiles, b.NewDataFiles...)
+	a.SafePosDeletes, a.SafeDeletionVectors = append(a.SafePosDeletes, b.SafePosDeletes...), append(a.SafeDeletionVectors, b.SafeDeletionVectors...)
+	return a
+}
+
+// swap replaces files. That no file is added twice is known: the snapshot of the ledger is asserted, or its attempts are looked up.
+func swap(ctx context.Context, tx *table.Transaction, r table.CompactionGroupResult, properties iceberg.Properties) error {
+	deletes := slices.Concat(r.SafePosDeletes, r.SafeDeletionVectors) // of rows of the old files alone
+	return tx.ReplaceFiles(ctx, r.OldDataFiles, r.NewDataFiles, deletes, properties, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping())
 }
 
 // changeLedger adds entries to the ledger and removes those of some objects.
@@ -195,13 +206,13 @@ func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table
 	if err != nil {
 		return err
 	}
-	var old, written, deletes []iceberg.DataFile
+	var r table.CompactionGroupResult
 	write := func(schema *arrow.Schema, rows iter.Seq2[arrow.RecordBatch, error]) error {
 		for f, err := range table.WriteRecords(ctx, t, schema, rows, table.WithClusteredWrite()) {
 			if err != nil {
 				return err
 			}
-			written = append(written, f)
+			r.NewDataFiles = append(r.NewDataFiles, f)
 		}
 		return nil
 	}
@@ -228,8 +239,7 @@ func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table
 		if found == 0 {
 			continue
 		}
-		old = append(old, f.File)
-		deletes = slices.Concat(deletes, table.CollectSafePositionDeletes(one), table.CollectSafeDeletionVectors(one))
+		r = joined(r, removing(one))
 		if found == rows {
 			continue
 		}
@@ -248,7 +258,7 @@ func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table
 			return err
 		}
 	}
-	return tx.ReplaceFiles(ctx, old, written, deletes, properties, table.WithoutAutoNameMapping())
+	return swap(ctx, tx, r, properties)
 }
 
 // others yields the entries of other objects.

@@ -169,20 +169,12 @@ func (s *Selection) open(ctx context.Context, t *table.Table) (*traces.Files, er
 	if err != nil {
 		return nil, err
 	}
-	id, there := t.Schema().FindFieldByName("trace_id")
-	if !there {
-		return nil, errIncomplete
-	}
-	ids := make([]string, len(s.Traces))
-	for i, trace := range s.Traces {
-		ids[i] = trace.ID
-	}
 	some := s.counts
 	if t.Identifier()[len(t.Identifier())-1] == task.Ledger {
 		some = s.entries
 	}
 	for _, f := range all {
-		if !between(ids, f.File.LowerBoundValues()[id.ID], f.File.UpperBoundValues()[id.ID]) {
+		if !mayHave(t, f.File, s.attempts) {
 			continue
 		}
 		if deletesOf(f) != "" {

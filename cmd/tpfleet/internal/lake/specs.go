@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/measure"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -36,6 +37,25 @@ func (l *Lake) tableNames(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return append(tableNames(), metricNames(ledger)...), nil
+}
+
+// eachTable calls do with the names of tables, some at a time, until one fails.
+func eachTable(ctx context.Context, names []string, atOnce int, do func(ctx context.Context, name string) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, name := range names {
+		group.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				err = do(ctx, name)
+			}
+			if err != nil {
+				err = fmt.Errorf("table %s: %w", name, err)
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // readLayout reads the layout that the ledger names, an empty one if it names none.

@@ -127,10 +127,6 @@ func (c *choice) addMoved(ctx context.Context, ledger *table.Table) error {
 	if len(c.moved) == 0 {
 		return nil
 	}
-	var columns []string
-	for _, column := range columnsOf(byLedger(ledger)) {
-		columns = append(columns, column.name)
-	}
 	ids := map[string]bool{}
 	for id := range c.moved {
 		ids[id] = true
@@ -139,7 +135,7 @@ func (c *choice) addMoved(ctx context.Context, ledger *table.Table) error {
 	if err != nil {
 		return err
 	}
-	return eachBatchOf(ctx, ledger, files, columns, func(b batch.Batch) error {
+	return eachBatchOf(ctx, ledger, files, columnNames(ledger), func(b batch.Batch) error {
 		for row := range b.Rows {
 			to, there := c.moved[b.Text("trace_id", row)]
 			if !there || b.Text("status", row) != task.OK {

@@ -15,13 +15,57 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
+// Spark runs on this machine, without a cluster, unless it is told otherwise. The job runs what is shipped with it.
+func TestSparkLocal(t *testing.T) {
+	submit := needSpark(t)
+	f := newFolder(t)
+	good, bad := traces(t)
+	dir := t.TempDir()
+	planned := f.run(t, "", "plan", "--task-traces", "5", f.upload(t, append(good, bad...)...))
+	if err := os.WriteFile(filepath.Join(dir, "tasks.jsonl"), []byte(planned), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs("spark/tpfleet.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := sparkJob(t, submit, "--files", self, script, "tasks.jsonl", "./"+filepath.Base(self), "work")
+	var messages bytes.Buffer
+	job.Dir, job.Stderr = dir, &messages
+	results, err := job.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, messages.String())
+	}
+	if a := account(t, f.run(t, string(results), "commit")); a.OK != len(good) || a.Bad != len(bad) || a.Tasks != 3 {
+		t.Errorf("%+v, want %d ok and %d bad", a, len(good), len(bad))
+	}
+}
+
+func needSpark(t *testing.T) (submit string) {
+	t.Helper()
+	if submit = os.Getenv("FLEET_SPARK"); submit == "" {
+		t.Skip("SPARK IS NOT TESTED: it needs Python, and Java 17 to 21")
+	}
+	return submit
+}
+
+// sparkJob is a command that submits a job whose program is the test itself.
+func sparkJob(t *testing.T, submit string, args ...string) *exec.Cmd {
+	t.Helper()
+	job := exec.CommandContext(t.Context(), submit, append([]string{"--conf", "spark.ui.enabled=false"}, args...)...)
+	job.Env = append(os.Environ(), asCommand+"=1", "JAVA_HOME="+os.Getenv("FLEET_SPARK_JAVA"), "SPARK_LOCAL_IP=127.0.0.1",
+		"PATH="+filepath.Dir(submit)+":"+os.Getenv("PATH"))
+	return job
+}
+
 // A Spark job carries out all tasks, although an executor and a worker are killed.
 func TestSpark(t *testing.T) {
 	f, m := newFleet(t), needMixed(t)
-	submit := os.Getenv("FLEET_SPARK")
-	if submit == "" {
-		t.Skip("SPARK IS NOT TESTED: it needs Python, and Java 17 to 21")
-	}
+	submit := needSpark(t)
 	dir := t.TempDir()
 	planned := f.run(t, "", "plan", "--task-traces", "20", f.upload(t, append(m.good, m.bad...)...))
 	tasks, self := filepath.Join(dir, "tasks.jsonl"), filepath.Join(dir, "tpfleet")
@@ -33,10 +77,7 @@ func TestSpark(t *testing.T) {
 	} else if err := os.Symlink(executable, self); err != nil {
 		t.Fatal(err)
 	}
-	job := exec.CommandContext(t.Context(), submit, "--master", "local-cluster[2,1,1024]", "--conf", "spark.ui.enabled=false",
-		"spark/tpfleet.py", tasks, self, "work")
-	job.Env = append(os.Environ(), asCommand+"=1", "JAVA_HOME="+os.Getenv("FLEET_SPARK_JAVA"), "SPARK_LOCAL_IP=127.0.0.1",
-		"PATH="+filepath.Dir(submit)+":"+os.Getenv("PATH"))
+	job := sparkJob(t, submit, "--master", "local-cluster[2,1,1024]", "spark/tpfleet.py", tasks, self, "work")
 	var results bytes.Buffer
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {

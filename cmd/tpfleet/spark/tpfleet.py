@@ -4,9 +4,11 @@ TASKS is a file of the driver. RESULTS is for "tpfleet commit". WORK is the comm
 "tpfleet work" unless said otherwise. With --results in it, each result goes to a store as soon as it is made.
 """
 
+import os
 import subprocess
 import sys
 
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 
@@ -17,8 +19,10 @@ def main(file, *work):
 
     # As RDD.pipe(checkCode=True), but the command has the environment of the executor, such as its credentials.
     def carry_out(tasks):
+        shipped = SparkFiles.get(command[0])  # by --files; only a cluster puts these into the working folder
+        program = [shipped if os.path.exists(shipped) else command[0], *command[1:]]
         for task in tasks:
-            yield subprocess.run(command, input=task, stdout=subprocess.PIPE, text=True, check=True).stdout
+            yield subprocess.run(program, input=task, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     context = SparkSession.builder.appName("tpfleet").getOrCreate().sparkContext
     # A partition for each task: Spark tries it again if its executor or its worker is lost.

@@ -58,6 +58,18 @@ func (s *selection) keep(test func(row int) bool) {
 // set makes the selection a list of rows that is in the buffer.
 func (s *selection) set(rows []uint32) { s.rows, s.buffer, s.list = rows, rows, true }
 
+// listed returns the rows as a list, which may be changed.
+func (s *selection) listed() []uint32 {
+	if s.list {
+		return s.rows
+	}
+	rows := slices.Grow(s.buffer[:0], s.len())[:s.len()]
+	for i := range rows {
+		rows[i] = uint32(s.from + i)
+	}
+	return rows
+}
+
 // within keeps the rows of a range.
 func (s *selection) within(from, to int) {
 	if !s.list {
@@ -269,36 +281,50 @@ func holds(op sqlite.Op, c int) bool {
 
 // scan keeps the rows whose number compares as op asks.
 func scan[T int32 | int64 | float64 | uint32](s *selection, x []T, nulls []uint64, op sqlite.Op, than T) {
-	if nulls != nil {
-		s.keep(func(row int) bool { return nulls[row>>6]>>(row&63)&1 == 0 && holds(op, cmp.Compare(x[row], than)) })
-		return
-	}
+	rows := s.listed()
 	switch op {
-	case sqlite.EQ:
-		if s.list {
-			s.rows = equal(s.rows, x, than)
-			return
-		}
-		s.keep(func(row int) bool { return x[row] == than })
-	case sqlite.NE:
-		s.keep(func(row int) bool { return x[row] != than })
-	case sqlite.LT:
-		s.keep(func(row int) bool { return x[row] < than })
-	case sqlite.LE:
-		s.keep(func(row int) bool { return x[row] <= than })
-	case sqlite.GT:
-		s.keep(func(row int) bool { return x[row] > than })
+	case sqlite.EQ, sqlite.NE:
+		rows = equal(rows, x, than, op == sqlite.EQ)
+	case sqlite.GT, sqlite.LE:
+		rows = greater(rows, x, than, op == sqlite.GT)
 	default:
-		s.keep(func(row int) bool { return x[row] >= than })
+		rows = less(rows, x, than, op == sqlite.LT)
+	}
+	s.set(rows)
+	if nulls != nil {
+		s.keep(func(row int) bool { return nulls[row>>6]>>(row&63)&1 == 0 })
 	}
 }
 
-// equal returns the rows that have a number, in the place of the list.
-func equal[T int32 | int64 | float64 | uint32](rows []uint32, x []T, than T) []uint32 {
+// equal returns the rows whose number is another one, or is not, in the place of the list. As in the two below, each row is stored, and
+// counted if it is kept: branches that are hard to predict take longer.
+func equal[T int32 | int64 | float64 | uint32](rows []uint32, x []T, than T, is bool) []uint32 {
 	n := 0
 	for _, row := range rows {
 		rows[n] = row
-		if x[row] == than {
+		if (x[row] == than) == is {
+			n++
+		}
+	}
+	return rows[:n]
+}
+
+func greater[T int32 | int64 | float64 | uint32](rows []uint32, x []T, than T, is bool) []uint32 {
+	n := 0
+	for _, row := range rows {
+		rows[n] = row
+		if (x[row] > than) == is {
+			n++
+		}
+	}
+	return rows[:n]
+}
+
+func less[T int32 | int64 | float64 | uint32](rows []uint32, x []T, than T, is bool) []uint32 {
+	n := 0
+	for _, row := range rows {
+		rows[n] = row
+		if (x[row] < than) == is {
 			n++
 		}
 	}
@@ -441,18 +467,23 @@ func (v *values) equalRows(order []uint32, id uint32, x operand) []uint32 {
 
 // filterTexts keeps the rows whose text passes a test, which is asked once for each text.
 func (f *Frame) filterTexts(s *selection, v *values, test func(string) bool) {
-	known := map[uint32]bool{}
+	const yes, no = 1, 2
+	var known []byte // by number of the text
 	s.keep(func(row int) bool {
 		if v.null(row) {
 			return false
 		}
-		id := v.texts[row]
-		ok, asked := known[id]
-		if !asked {
-			ok = test(f.Pool.Text(id))
-			known[id] = ok
+		id := int(v.texts[row])
+		if id >= len(known) {
+			known = append(known, make([]byte, id+1-len(known))...)
 		}
-		return ok
+		if known[id] == 0 {
+			known[id] = no
+			if test(f.Pool.Text(uint32(id))) {
+				known[id] = yes
+			}
+		}
+		return known[id] == yes
 	})
 }
 

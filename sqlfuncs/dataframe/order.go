@@ -36,13 +36,7 @@ func (f *Frame) sort(s *selection, orders []orderBy) error {
 	for len(keys) > 1 && keys[len(keys)-1].values.sorted && !keys[len(keys)-1].desc {
 		keys = keys[:len(keys)-1] // rows are in this order already
 	}
-	if !s.list {
-		rows := slices.Grow(s.buffer[:0], s.len())
-		for row := s.from; row < s.to; row++ {
-			rows = append(rows, uint32(row))
-		}
-		s.set(rows)
-	}
+	s.set(s.listed())
 	for i := range keys {
 		if keys[i].values.kind == Text {
 			keys[i].ranks = f.rank(s, keys[i].values)

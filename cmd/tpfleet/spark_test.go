@@ -33,14 +33,13 @@ func TestSparkLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job := sparkJob(t, submit, "--files", self, script, "tasks.jsonl", "./"+filepath.Base(self), "work")
-	var messages bytes.Buffer
-	job.Dir, job.Stderr = dir, &messages
-	results, err := job.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, messages.String())
+	results := "file://" + filepath.Join(dir, "results") + "/"
+	job := sparkJob(t, submit, "--files", self, script, "tasks.jsonl", "./"+filepath.Base(self), "work", "--results", results)
+	job.Dir = dir
+	if messages, err := job.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, messages)
 	}
-	if a := account(t, f.run(t, string(results), "commit")); a.OK != len(good) || a.Bad != len(bad) || a.Tasks != 3 {
+	if a := account(t, f.run(t, "", "commit", results)); a.OK != len(good) || a.Bad != len(bad) || a.Tasks != 3 {
 		t.Errorf("%+v, want %d ok and %d bad", a, len(good), len(bad))
 	}
 }

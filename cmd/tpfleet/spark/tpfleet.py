@@ -1,7 +1,8 @@
-"""Carry out the tasks of "tpfleet plan" as a Spark job: spark-submit tpfleet.py TASKS [WORK...] >RESULTS
+"""Carry out the tasks of "tpfleet plan" as a Spark job: spark-submit tpfleet.py TASKS [WORK...]
 
-TASKS is a file of the driver. RESULTS is for "tpfleet commit". WORK is the command that carries out tasks on the executors,
-"tpfleet work" unless said otherwise. With --results in it, each result goes to a store as soon as it is made.
+TASKS is a file of the driver. WORK is the command that carries out tasks on the executors, "tpfleet work" unless said otherwise. With
+--results in it, each partition writes its result to a store or a shared folder as soon as it is made; without, the driver writes all
+to the standard output when the job is done. They are for "tpfleet commit".
 """
 
 import os
@@ -26,8 +27,11 @@ def main(file, *work):
 
     context = SparkSession.builder.appName("tpfleet").getOrCreate().sparkContext
     # A partition for each task: Spark tries it again if its executor or its worker is lost.
-    for result in context.parallelize(tasks, max(1, len(tasks))).mapPartitions(carry_out).collect():
-        sys.stdout.write(result)
+    job = context.parallelize(tasks, max(1, len(tasks)))
+    if any(word.startswith("--results") for word in work):
+        job.foreachPartition(lambda tasks: list(carry_out(tasks)))
+    else:
+        sys.stdout.writelines(job.mapPartitions(carry_out).collect())
 
 
 if len(sys.argv) < 2:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // choice is what a transaction adds and removes.
@@ -54,7 +55,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		case o.Status == task.Failed:
 			c.account.Failed++
 			continue
-		case (o.Status == task.Bad || o.Status == task.Large) && r.Replaces[traceID(o.SHA256)] != "":
+		case (o.Status == task.Bad || o.Status == task.Large) && r.Replaces[export.TraceID(o.SHA256)] != "":
 			c.account.Kept++
 			continue
 		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version, o.Status == task.Large && known.Large, ledger.isOld(r, &o):
@@ -90,7 +91,7 @@ func knownFirst(ledger *Ledger, traces []task.Outcome) []task.Outcome {
 	var known, others []task.Outcome
 	for _, o := range traces {
 		if o.Status == task.Copy {
-			if _, there := ledger.content[traceID(o.SHA256)]; there {
+			if _, there := ledger.content[export.TraceID(o.SHA256)]; there {
 				known = append(known, o)
 				continue
 			}
@@ -125,7 +126,7 @@ func (c *choice) takeIn(ledger *Ledger, o *task.Outcome, e *entry) {
 
 // takeCopy takes a trace whose content should be known, and reports whether it needs an entry.
 func (c *choice) takeCopy(ledger *Ledger, o *task.Outcome) bool {
-	id := traceID(o.SHA256)
+	id := export.TraceID(o.SHA256)
 	original, there := ledger.content[id]
 	switch {
 	case !there:
@@ -157,10 +158,7 @@ const exitBadInput = 4
 func forgotten(o task.Outcome, why string) task.Outcome {
 	id := o.TraceID
 	if id == "" && o.SHA256 != "" {
-		id = traceID(o.SHA256)
+		id = export.TraceID(o.SHA256)
 	}
 	return task.Outcome{Trace: o.Trace, Status: task.Forgotten, TraceID: id, Error: why, Version: o.Version, Schema: o.Schema}
 }
-
-// traceID returns the id of a trace with this content.
-func traceID(sha256 string) string { return "t_" + sha256[:16] }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // result makes a result of outcomes such as "a=ok:X", for the URL a with the content X. a/2 is the second version of a.
@@ -21,7 +22,7 @@ func result(id string, outcomes ...string) task.Result {
 		read := int64(version[0])
 		o := task.Outcome{Trace: task.Trace{URL: url, ETag: version}, Read: &read, Status: status, Version: "v1", SHA256: strings.Repeat(content, 64)}
 		if status == task.OK {
-			o.TraceID = traceID(o.SHA256)
+			o.TraceID = export.TraceID(o.SHA256)
 		}
 		r.Traces = append(r.Traces, o)
 	}
@@ -33,7 +34,7 @@ func result(id string, outcomes ...string) task.Result {
 
 func TestChoose(t *testing.T) {
 	collides := result("2", "b=ok:B")
-	collides.Traces[0].TraceID = traceID(strings.Repeat("A", 64))
+	collides.Traces[0].TraceID = export.TraceID(strings.Repeat("A", 64))
 	collides.Traces[0].SHA256 = strings.Repeat("A", 16) + strings.Repeat("B", 48)
 	for _, test := range []struct {
 		name    string
@@ -81,7 +82,7 @@ func TestChoose(t *testing.T) {
 		for _, r := range test.before {
 			for _, o := range r.Traces {
 				if o.Status == task.Copy {
-					ledger.copies[traceID(o.SHA256)] = []task.Trace{o.Trace} // as readCopies does
+					ledger.copies[export.TraceID(o.SHA256)] = []task.Trace{o.Trace} // as readCopies does
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // Forgot counts what Forget did.
@@ -71,7 +72,7 @@ func (l *Lake) forget(ctx context.Context, t *table.Table, p Picked, why string,
 	// Copies of the same content, which have no id, and what copies are of.
 	err = eachBatch(ctx, t, entryColumns, func(b batch.Batch) error {
 		for row := range b.Rows {
-			if sum := b.Text("sha256", row); sum != "" && c.gone.Has(traceID(sum), "") {
+			if sum := b.Text("sha256", row); sum != "" && c.gone.Has(export.TraceID(sum), "") {
 				if err := forget(entryIn(b, row)); err != nil {
 					return err
 				}

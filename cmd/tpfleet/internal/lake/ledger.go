@@ -235,7 +235,7 @@ func wantedBy(results []task.Result) wanted {
 				w.ids[o.TraceID] = true
 			}
 			if o.Status == task.Copy {
-				w.ids[traceID(o.SHA256)] = true
+				w.ids[export.TraceID(o.SHA256)] = true
 			}
 		}
 	}

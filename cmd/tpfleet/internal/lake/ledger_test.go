@@ -6,6 +6,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // TestLedgerOfSome reads a ledger for some results: it knows their objects, others with their content, and no more.
@@ -14,7 +15,7 @@ func TestLedgerOfSome(t *testing.T) {
 	var all []entry
 	for i := range entries {
 		content := fmt.Sprintf("%016d%048d", i, 0)
-		all = append(all, entry{task: "task", Outcome: task.Outcome{Trace: task.Trace{URL: fmt.Sprint("s3://traces/", i), ETag: "1"}, Status: task.OK, Version: "v1", SHA256: content, TraceID: traceID(content)}})
+		all = append(all, entry{task: "task", Outcome: task.Outcome{Trace: task.Trace{URL: fmt.Sprint("s3://traces/", i), ETag: "1"}, Status: task.OK, Version: "v1", SHA256: content, TraceID: export.TraceID(content)}})
 	}
 	all[7].Status, all[7].TraceID = task.Bad, ""
 	rows := records(all, false)

@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/predicate"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // Picked are entries of the ledger: those with an id, or those for which a predicate is true.
@@ -95,7 +96,7 @@ func (e *entry) content() string {
 	if e.TraceID != "" || e.SHA256 == "" {
 		return e.TraceID
 	}
-	return traceID(e.SHA256)
+	return export.TraceID(e.SHA256)
 }
 
 // Tried is a trace that was tried before.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/batch"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // readCopies reads which other objects have the content of traces that results may supersede.
@@ -19,7 +20,7 @@ func readCopies(ctx context.Context, t *table.Table, ledger *Ledger, results []t
 		for _, o := range r.Traces {
 			for _, e := range ledger.versions[o.URL] {
 				if e.Trace != o.Trace && e.SHA256 != "" && r.Supersedes() {
-					ids[traceID(e.SHA256)] = true
+					ids[export.TraceID(e.SHA256)] = true
 				}
 			}
 		}
@@ -29,8 +30,8 @@ func readCopies(ctx context.Context, t *table.Table, ledger *Ledger, results []t
 	}
 	return eachBatch(ctx, t, []string{"url", "etag", "bytes", "status", "sha256"}, func(b batch.Batch) error {
 		for row := range b.Rows {
-			if sum := b.Text("sha256", row); b.Text("status", row) == task.Copy && sum != "" && ids[traceID(sum)] {
-				id := traceID(sum)
+			if sum := b.Text("sha256", row); b.Text("status", row) == task.Copy && sum != "" && ids[export.TraceID(sum)] {
+				id := export.TraceID(sum)
 				ledger.copies[id] = append(ledger.copies[id], kept(objectIn(b, row)))
 			}
 		}

@@ -326,7 +326,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	o.StartUnix, o.Machine = facts.StartUnix, facts.Machine
 	o.Rank, o.WorldSize = facts.Rank, facts.WorldSize
 	o.Lost, o.Damaged, o.Truncated = lacks(facts.Losses())
-	o.TraceID, o.Day = "t_"+o.SHA256[:16], task.Day(begun, o.StartUnix, o.Start)
+	o.TraceID, o.Day = export.TraceID(o.SHA256), task.Day(begun, o.StartUnix, o.Start)
 	if replaces != nil && replaces[o.TraceID] == "" {
 		return w.failed(f.trace, errChanged), spool.Drop()
 	}

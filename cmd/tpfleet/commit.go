@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -20,9 +21,9 @@ func newCommitCommand() *cobra.Command {
 	var o lakeOptions
 	cmd := &cobra.Command{
 		Use:   "commit [RESULTS...]",
-		Short: "Add the results of tasks to the tables and the ledger, in one transaction",
-		Long: `Add the results of tasks to the tables and the ledger, in one transaction. RESULTS are files or URLs as for
-"tpfleet plan"; without any, results come from standard input.
+		Short: "Add the results of tasks to the tables and the ledger",
+		Long: `Add the results of tasks to the tables and the ledger, in a transaction for each 10,000 traces. RESULTS are files or URLs as
+for "tpfleet plan"; without any, results come from standard input.
 
 Whatever is already in the ledger is left out, so a commit can be repeated, and several may run at once.`,
 		Example: `  tpfleet commit <results.jsonl
@@ -32,12 +33,8 @@ Whatever is already in the ledger is left out, so a commit can be repeated, and 
 			if err != nil {
 				return err
 			}
-			results, err := readResults(cmd.Context(), stores, urls, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
 			begun := time.Now()
-			account, err := l.Commit(cmd.Context(), results)
+			account, err := commitAll(cmd.Context(), l, readResults(cmd.Context(), stores, urls, cmd.InOrStdin()))
 			if err != nil {
 				return err
 			}
@@ -49,49 +46,84 @@ Whatever is already in the ledger is left out, so a commit can be repeated, and 
 	return cmd
 }
 
-// readResults reads the results at URLs, or from stdin if there are none.
-func readResults(ctx context.Context, stores *store.Stores, urls []string, stdin io.Reader) (results []task.Result, err error) {
-	if len(urls) == 0 {
-		return decodeResults("the standard input", stdin)
+// tracesAtOnce is how many traces a transaction adds, so that few results are in memory.
+const tracesAtOnce = 10_000
+
+// commitAll commits results as they come. If one cannot be read, those of earlier transactions are in.
+func commitAll(ctx context.Context, l *lake.Lake, results iter.Seq2[task.Result, error]) (total lake.Account, err error) {
+	var some []task.Result
+	traces := 0
+	commit := func() error {
+		account, err := l.Commit(ctx, some)
+		total.Add(account)
+		some, traces = nil, 0
+		return err
 	}
-	var all []string
-	for _, url := range urls {
-		err := stores.List(ctx, url, func(o store.Object) {
-			if !o.Unfinished() {
-				all = append(all, o.URL)
+	for result, err := range results {
+		if err != nil {
+			return total, err
+		}
+		some = append(some, result)
+		if traces += len(result.Traces); traces >= tracesAtOnce {
+			if err := commit(); err != nil {
+				return total, err
 			}
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
-	for _, url := range all {
-		text, err := stores.Read(ctx, url)
-		if err != nil {
-			return nil, err
-		}
-		some, err := decodeResults(url, bytes.NewReader(text))
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, some...)
-	}
-	return results, nil
+	return total, commit()
 }
 
-func decodeResults(name string, r io.Reader) (results []task.Result, err error) {
-	for decoder := json.NewDecoder(r); ; {
+// readResults yields the results at URLs, or from stdin if there are none.
+func readResults(ctx context.Context, stores *store.Stores, urls []string, stdin io.Reader) iter.Seq2[task.Result, error] {
+	return func(yield func(task.Result, error) bool) {
+		if len(urls) == 0 {
+			decodeResults("the standard input", stdin, yield)
+			return
+		}
+		var all []string
+		for _, url := range urls {
+			err := stores.List(ctx, url, func(o store.Object) {
+				if !o.Unfinished() {
+					all = append(all, o.URL)
+				}
+			})
+			if err != nil {
+				yield(task.Result{}, err)
+				return
+			}
+		}
+		for _, url := range all {
+			text, err := stores.Read(ctx, url)
+			if err != nil {
+				yield(task.Result{}, err)
+				return
+			}
+			if !decodeResults(url, bytes.NewReader(text), yield) {
+				return
+			}
+		}
+	}
+}
+
+// decodeResults yields the results in a text. It returns false after an error, or if no more are wanted.
+func decodeResults(name string, r io.Reader, yield func(task.Result, error) bool) bool {
+	decoder := json.NewDecoder(r)
+	for n := 1; ; n++ {
 		var result task.Result
-		switch err := decoder.Decode(&result); {
-		case err == io.EOF:
-			return results, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s, result %d: %w", name, len(results)+1, err)
+		err := decoder.Decode(&result)
+		if err == io.EOF {
+			return true
 		}
-		if err := result.Check(); err != nil {
-			return nil, fmt.Errorf("%s, result %d: %w", name, len(results)+1, err)
+		if err == nil {
+			err = result.Check()
 		}
-		results = append(results, result)
+		if err != nil {
+			yield(result, fmt.Errorf("%s, result %d: %w", name, n, err))
+			return false
+		}
+		if !yield(result, nil) {
+			return false
+		}
 	}
 }
 

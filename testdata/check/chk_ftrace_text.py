@@ -5,16 +5,12 @@ usage: chk_ftrace_text.py TRACE DATASET
 Scheduling, marks (B, E, C), frequencies, wakers, reasons to block, that all other times are those of events, and that each
 tid and pid that a list or an event names is one row. A tid that task_newtask starts after an event named it is a second one.
 """
-import collections, duckdb, gzip, os, re, sys, zipfile
+import collections, duckdb, os, re, sys
+
+from ftrace_text import load
 
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-if data[:2] == b'PK':
-    archive = zipfile.ZipFile(path)
-    data = archive.read(archive.namelist()[0])
-text = data.decode('utf8', 'replace')
+text = load(path)
 line = re.compile(r'^ *(.*?)-(\d+) +(?:\( *([\d-]+)\) +)?\[(\d+)\] +(?:([^ ]{4,6}) +)?(\d+)\.(\d+): ([^ ]+): ?(.*)$')
 switch = re.compile(r'prev_comm=(.*) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+)(?: ==>)? next_comm=(.*) next_pid=(\d+) next_prio=(-?\d+)')
 

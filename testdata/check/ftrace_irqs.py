@@ -5,18 +5,14 @@ usage: ftrace_irqs.py TRACE DATASET
 The kernel writes irq_handler_entry and irq_handler_exit around a handler, softirq_entry and softirq_exit around soft interrupts, on their
 CPU, where they do not nest (include/trace/events/irq.h). An exit without an entry has no slice, an entry without an exit one of -1 ns.
 """
-import collections, duckdb, gzip, os, re, sys, zipfile
+import collections, duckdb, os, re, sys
+
+from ftrace_text import load
 
 path, dataset = sys.argv[1:3]
-data = open(path, 'rb').read()
-if data[:2] == b'\x1f\x8b':
-    data = gzip.decompress(data)
-if data[:2] == b'PK':
-    archive = zipfile.ZipFile(path)
-    data = archive.read(archive.namelist()[0])
 event = re.compile(r'\[(\d+)\] +(?:[^ ]{4,6} +)?(\d+)\.(\d+): (irq_handler|softirq)_(entry|exit): (.*?)\r?$', re.M)
 events = []
-for cpu, seconds, rest, what, end, args in event.findall(data.decode('utf8', 'replace')):
+for cpu, seconds, rest, what, end, args in event.findall(load(path)):
     fields = dict(re.findall(r'(\w+)=(.*?)(?= \[?\w+=|\]|$)', args))
     events.append((int(seconds) * 10**9 + int(rest.ljust(9, '0')[:9]), what, int(cpu), end, fields))
 events.sort(key=lambda e: e[0])

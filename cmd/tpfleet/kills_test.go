@@ -104,7 +104,11 @@ func testKilledCommands(t *testing.T, f *fleet) {
 	if n := number(t, db, "SELECT count(*) FROM "+from+` WHERE status = 'ok' AND labels = '{"round":"1000"}'`); int(n) != len(all) {
 		t.Errorf("%d of %d traces have the label", n, len(all))
 	}
-	equal(t, db, f.source(t, f.lake(t.Context(), t))("metric_killed"), summarized(t, spec, all...), "trace_id, name, n::DOUBLE")
+	killed := f.source(t, f.lake(t.Context(), t))("metric_killed")
+	equal(t, db, killed, summarized(t, spec, all...), "trace_id, name, n::DOUBLE")
+	if n := number(t, db, "SELECT count(*) FROM "+killed+` WHERE labels IS DISTINCT FROM '{"round":"1000"}'`); n != 0 {
+		t.Errorf("%d rows of metrics lack the label", n)
+	}
 	if n := number(t, db, "SELECT count(*) FROM "+from+" WHERE status = 'forgotten'"); int(n) != len(forgotten) {
 		t.Errorf("%d of %d traces are forgotten", n, len(forgotten))
 	}

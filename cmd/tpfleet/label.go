@@ -19,8 +19,8 @@ func newLabelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "label NAME=VALUE...",
 		Short: "Give traces of the ledger labels, or take them away",
-		Long: `Give traces of the ledger labels. NAME= without a value takes one away. Only the ledger changes. "run", "watch" and "plan"
-label new traces. Labels are redacted as the traces are: a lake with rules for redaction needs the same rules and the same key.
+		Long: `Give traces of the ledger labels. NAME= without a value takes one away. The ledger and the tables of metrics change. "run",
+"watch" and "plan" label new traces. Labels are redacted as the traces are: a lake with rules for redaction needs the same rules and the same key.
 
 Traces are picked by --where, in SQLite's SQL over the columns of the ledger, or by trace_id (--list).`,
 		Example: `  tpfleet label team=x --where "url LIKE '%/x/%'"

@@ -10,7 +10,7 @@ import (
 )
 
 // Labels come from the command line, the URL, a file beside the trace and, in a bucket, the object. They last, also when traces are
-// converted again.
+// converted again. The rows of metrics have them, too.
 func TestLabels(t *testing.T) { withLedger(t, testLabels) }
 
 func testLabels(t *testing.T, f *fleet) {
@@ -51,13 +51,19 @@ func testLabels(t *testing.T, f *fleet) {
 		}
 		return got["slice 0"] + " " + got["slice 1"] + " " + got["slice 2"]
 	}
+	db := database(t)
 	check := func(when, want string) {
 		t.Helper()
 		if got := labels(); got != want {
 			t.Errorf("%s: %s, want %s", when, got, want)
 		}
+		var got string
+		metrics := f.source(t, f.lake(t.Context(), t))("metric_slices")
+		if err := db.QueryRow("SELECT string_agg(labels, ' ' ORDER BY name) FROM " + metrics).Scan(&got); err != nil || got != want {
+			t.Errorf("%s, metrics: %s, %v, want %s", when, got, err, want)
+		}
 	}
-	run := []string{"-j1", "--label", "team=x", "--label-pattern", `small-(?P<n>\d+)`, "--label-sidecar", ".labels.json", url}
+	run := []string{"-j1", "--spec", "slices", "--label", "team=x", "--label-pattern", `small-(?P<n>\d+)`, "--label-sidecar", ".labels.json", url}
 	if f.folder == "" {
 		run = append([]string{"--label-object"}, run...)
 	}
@@ -69,11 +75,15 @@ func testLabels(t *testing.T, f *fleet) {
 	f.run(t, "", "rework", "--where", "labels ->> 'n' = '1'")
 	check("rework", first)
 	f.run(t, "", "compact", "--min-files", "2")
+	check("compact", first)
 	if out := f.run(t, "", "label", "team=y", "build=7", "--where", "labels ->> 'build' IS NULL"); out != "{\"entries\":2}\n" {
 		t.Error(out)
 	}
 	f.run(t, "", "label", "beta=", "--where", "status = 'ok'")
 	check("label", `{"build":"7","n":"0","team":"y"} {"build":"1234567890123456789","n":"1","team":"x"} {"build":"7","n":"2"`+object+`,"team":"y"}`)
+	f.run(t, "", "rework", "--metrics-only", "--spec", "memory")
+	f.run(t, "", "label", "team=", "--where", "status = 'ok'")
+	check("rework --metrics-only", `{"build":"7","n":"0"} {"build":"1234567890123456789","n":"1"} {"build":"7","n":"2"`+object+`}`)
 
 	// A trace whose labels cannot be read waits.
 	write(`[1]`)

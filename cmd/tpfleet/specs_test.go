@@ -143,7 +143,12 @@ func testSpecs(t *testing.T, f *fleet) {
 	if out := f.run(t, "", "query", "--where", "metrics ->> 'endless' LIKE '%: it takes more than --max-time=10ms'", "--format", "csv", "SELECT 1 AS one"); strings.Count(out, "\n") != 2 {
 		t.Errorf("a spec without an end: %s", out)
 	}
-	for _, wrong := range []string{"nothing", good[0]} {
+	named := filepath.Join(dir, "labels.textproto")
+	text = `metric_spec { id: "labels" dimensions: "labels" value: "n" query { sql { sql: "SELECT 1 AS n, 'x' AS labels" } } }`
+	if err := os.WriteFile(named, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{"nothing", good[0], named} {
 		c := command(t, append(append([]string{"run"}, f.flags()...), "--spec", wrong, good[0])...)
 		if out, _ := c.CombinedOutput(); c.ProcessState.ExitCode() != exitUsage {
 			t.Errorf("--spec %s: exit code %d, %s", wrong, c.ProcessState.ExitCode(), out)

@@ -10,9 +10,9 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// Digest tells specs apart in the ledger of a fleet.
+// Digest tells specs apart in the ledger of a fleet, and rows that have labels from those of older versions.
 func Digest(spec []byte) string {
-	sum := sha256.Sum256(spec)
+	sum := sha256.Sum256(append([]byte("labels\n"), spec...))
 	return hex.EncodeToString(sum[:4])
 }
 

@@ -132,7 +132,7 @@ func (l *Lake) merge(ctx context.Context, t *table.Table, name string, g compact
 	if name == task.Ledger {
 		by, err = table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
 	} else {
-		by, err = l.rewrite(ctx, t, name, g.Tasks, o.TempDir, nil)
+		by, err = l.rewrite(ctx, t, name, g.Tasks, o.TempDir, work.Repacking{})
 	}
 	if err != nil {
 		return err
@@ -178,9 +178,9 @@ func days(ctx context.Context, ledger *table.Table, files []table.FileScanTask) 
 }
 
 // rewrite writes the rows of some files, less those that are deleted or gone, to new files, one for each day.
-func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, tempDir string, gone work.Gone) (table.CompactionGroupResult, error) {
+func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, tempDir string, how work.Repacking) (table.CompactionGroupResult, error) {
 	r := removing(files)
-	rows, complete := int64(0), gone == nil
+	rows, complete := int64(0), how.Gone == nil
 	for _, f := range files {
 		rows += f.File.Count()
 		complete = complete && deletesOf(f) == ""
@@ -219,10 +219,10 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files [
 		}
 		return days(ctx, ledger, files)
 	})
-	how := work.Repacking{Gone: gone, Day: func(id string) (string, error) {
+	how.Day = func(id string) (string, error) {
 		dayOf, err := known()
 		return dayOf[id], err
-	}}
+	}
 	err = work.Repack(dir, l.version, schema, batches, how, func(f task.File, path string) error {
 		read += f.Rows
 		f.URL = folderOf(t, dataFolder) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"

@@ -84,7 +84,7 @@ func (l *Lake) measure(ctx context.Context, s *Selection, some []Selected, layou
 	group.SetLimit(jobs)
 	for _, trace := range some {
 		group.Go(func() error {
-			chunks, digests, err := specs.Trace(working, s.Rows(trace.ID), schemas)
+			chunks, digests, err := specs.Trace(working, s.Rows(trace.ID), s.labels[trace.ID], schemas)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 	c.entries, c.objects = nil, map[task.Trace]bool{}
 	ids := slices.Sorted(maps.Keys(metrics))
 	err := pick(ctx, ledger, Picked{IDs: ids}, columnNames(ledger), func(e entry) error {
-		if e.Status != task.OK || e.task != s.tasks[e.TraceID] || e.attempt != s.attempts[e.TraceID] {
+		if e.Status != task.OK || e.task != s.tasks[e.TraceID] || e.attempt != s.attempts[e.TraceID] || e.Labels.Text() != s.labels[e.TraceID].Text() {
 			return nil
 		}
 		e.Metrics = metrics[e.TraceID]
@@ -154,52 +154,7 @@ func (l *Lake) commitMetrics(ctx context.Context, ledger *table.Table, c *choice
 	for _, id := range ids {
 		c.gone[id] = ""
 	}
-	change, err := l.ledgerChange(ctx, ledger, c, progress)
-	if err != nil {
-		return err
-	}
-	changes := []*table.Transaction{change}
-	for _, name := range metricNames(ledger) {
-		t, err := l.load(ctx, name)
-		if err != nil {
-			return err
-		}
-		added := c.files[name]
-		if byLedger(ledger) {
-			if added, err = notIn(ctx, t, progress.left(added)); err != nil {
-				return err
-			}
-			if len(added) < len(c.files[name]) {
-				continue // an earlier try changed the table
-			}
-		}
-		files, gone, err := l.dataFiles(ctx, t, name, added)
-		if err != nil {
-			return err
-		}
-		if len(gone) > 0 {
-			return goneError(gone, map[string]bool{})
-		}
-		old, err := l.without(ctx, t, name, c.gone, []string{""}, progress)
-		if err != nil {
-			return err
-		}
-		if len(old.OldDataFiles)+len(files) == 0 {
-			continue
-		}
-		old.NewDataFiles = append(files, old.NewDataFiles...)
-		tx := t.NewTransaction()
-		if err := swap(ctx, tx, old, nil); err != nil {
-			return err
-		}
-		if !byLedger(ledger) {
-			changes = append(changes, tx)
-			continue
-		}
-		if err := l.commitTables(ctx, true, tx); err != nil {
-			return err
-		}
-		progress.add(added)
-	}
-	return l.commitTables(ctx, byLedger(ledger), changes...)
+	return l.changeMetrics(ctx, ledger, c, c.gone, progress, func(t *table.Table, name string, files []table.FileScanTask) (table.CompactionGroupResult, error) {
+		return l.filesWithout(ctx, t, name, files, c.gone, progress)
+	})
 }

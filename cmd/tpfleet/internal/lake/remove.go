@@ -20,11 +20,11 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// progress is what was done for a transaction that begins again: the files that were rewritten without some traces, and those that were added.
+// progress is what was done for a transaction that begins again: the files that were rewritten, and those that were added.
 type progress struct {
 	transaction.Name
 	mu   sync.Mutex
-	gone work.Gone
+	how  map[string]string // what was done to the rows of traces
 	made map[string]table.CompactionGroupResult
 
 	added map[string]bool // files that were added by commits of their own, by URL
@@ -55,12 +55,12 @@ func (r *progress) add(files []resultFile) {
 	}
 }
 
-// of rewrites a file, unless that was done before.
-func (r *progress) of(f table.FileScanTask, gone work.Gone, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
+// of rewrites a file, unless the same was done to it before.
+func (r *progress) of(f table.FileScanTask, how map[string]string, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
 	key := f.File.FilePath() + "\n" + deletesOf(f)
 	r.mu.Lock()
-	if !maps.Equal(r.gone, gone) {
-		r.gone, r.made = gone, map[string]table.CompactionGroupResult{}
+	if !maps.Equal(r.how, how) {
+		r.how, r.made = how, map[string]table.CompactionGroupResult{}
 	}
 	made, there := r.made[key]
 	r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *progress) of(f table.FileScanTask, gone work.Gone, rewrite func() (tabl
 }
 
 // daysOf returns the days of traces with rows, "" for those that the ledger does not have.
-func daysOf(ctx context.Context, ledger *table.Table, some work.Gone) (all []string, err error) {
+func daysOf(ctx context.Context, ledger *table.Table, some map[string]string) (all []string, err error) {
 	if len(some) == 0 {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (l *Lake) filesWithout(ctx context.Context, t *table.Table, name string, fi
 			if some == all {
 				return removing([]table.FileScanTask{f}), nil
 			}
-			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", gone)
+			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", work.Repacking{Gone: gone})
 			left := int64(0)
 			for _, f := range one.NewDataFiles {
 				left += f.Count()

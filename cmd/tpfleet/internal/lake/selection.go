@@ -28,6 +28,7 @@ type Selection struct {
 	attempts map[string]string // whose rows count, by trace; "" if all do
 	tasks    map[string]string // that made the rows
 	days     map[string]string
+	labels   map[string]task.Labels
 	tables   map[string]func() (*traces.Files, error)
 	metrics  map[string]*table.Table
 	blocks   *store.Blocks
@@ -45,7 +46,7 @@ type Selected struct {
 // Select selects those of the picked traces that have rows. columns are those of the ledger for their facts.
 func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selection, err error) {
 	err = l.read(ctx, "select", func(ctx context.Context) error {
-		s = &Selection{attempts: map[string]string{}, tasks: map[string]string{}, days: map[string]string{}, tables: map[string]func() (*traces.Files, error){}, metrics: map[string]*table.Table{}, blocks: store.NewBlocks()}
+		s = &Selection{attempts: map[string]string{}, tasks: map[string]string{}, days: map[string]string{}, labels: map[string]task.Labels{}, tables: map[string]func() (*traces.Files, error){}, metrics: map[string]*table.Table{}, blocks: store.NewBlocks()}
 		ledger, err := l.ledger(ctx)
 		if err != nil {
 			return err
@@ -67,7 +68,7 @@ func (l *Lake) Select(ctx context.Context, p Picked, columns []string) (s *Selec
 				one.Facts = append(one.Facts, c.value(&e))
 			}
 			s.Traces, s.attempts[e.TraceID] = append(s.Traces, one), e.attempt
-			s.tasks[e.TraceID], s.days[e.TraceID] = e.task, e.Day
+			s.tasks[e.TraceID], s.days[e.TraceID], s.labels[e.TraceID] = e.task, e.Day, e.Labels
 			return nil
 		})
 		if err != nil {

@@ -71,9 +71,14 @@ func (s *Specs) Columns() (map[string][]task.MetricColumn, error) {
 			return nil, err
 		}
 		for _, t := range described {
+			columns := []task.MetricColumn{{Name: task.LabelsColumn, Type: table.TypeString}}
 			for _, c := range t.Columns {
-				all[metrics.FleetTable(t.ID)] = append(all[metrics.FleetTable(t.ID)], task.MetricColumn{Name: c.Name, Type: types[c.Kind]})
+				if c.Name == task.LabelsColumn {
+					return nil, fmt.Errorf("%s: the column labels has the labels of the trace: give that of the spec another name", one.Name)
+				}
+				columns = append(columns, task.MetricColumn{Name: c.Name, Type: types[c.Kind]})
 			}
+			all[metrics.FleetTable(t.ID)] = columns
 		}
 	}
 	return all, nil
@@ -90,6 +95,8 @@ type Table struct {
 func (t *Table) Doc(column string) string {
 	unit, value := t.Values[column]
 	switch {
+	case column == task.LabelsColumn:
+		return "Labels of the trace, as in the ledger."
 	case slices.Contains(t.Dimensions, column):
 		return "Dimension of the metrics."
 	case !value:
@@ -136,9 +143,9 @@ func (s *Specs) Digests() task.Labels {
 	return all
 }
 
-// Trace computes the metrics of a trace, in chunks of the tables with these schemas. It returns the digests of the specs, with the error
-// of those that failed: these have no rows.
-func (s *Specs) Trace(ctx context.Context, open tables.Opener, schemas map[string]*table.Schema) (chunks []*table.Chunk, done task.Labels, err error) {
+// Trace computes the metrics of a trace with these labels, in chunks of the tables with these schemas. It returns the digests of the specs,
+// with the error of those that failed: these have no rows.
+func (s *Specs) Trace(ctx context.Context, open tables.Opener, labels task.Labels, schemas map[string]*table.Schema) (chunks []*table.Chunk, done task.Labels, err error) {
 	db, err := session.On(tables.NewDataset(open), session.Options{Modules: s.Modules})
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +153,7 @@ func (s *Specs) Trace(ctx context.Context, open tables.Opener, schemas map[strin
 	defer func() { err = errors.Join(err, db.Close()) }()
 	done = task.Labels{}
 	for _, one := range s.all {
-		some, failed := one.trace(ctx, db, schemas, s.MaxTime)
+		some, failed := one.trace(ctx, db, labels.Text(), schemas, s.MaxTime)
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
@@ -159,7 +166,7 @@ func (s *Specs) Trace(ctx context.Context, open tables.Opener, schemas map[strin
 	return chunks, done, nil
 }
 
-func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[string]*table.Schema, most time.Duration) (chunks []*table.Chunk, err error) {
+func (s *spec) trace(ctx context.Context, db *session.Session, labels string, schemas map[string]*table.Schema, most time.Duration) (chunks []*table.Chunk, err error) {
 	limited, cancel := ctx, func() {}
 	if most > 0 {
 		limited, cancel = context.WithTimeout(ctx, most)
@@ -180,7 +187,7 @@ func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[strin
 		if schema == nil {
 			return nil, fmt.Errorf("there is no table %s: add the spec again", metrics.FleetTable(t.ID))
 		}
-		c, err := chunk(t, schema)
+		c, err := chunk(t, labels, schema)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.ID, err)
 		}
@@ -190,7 +197,7 @@ func (s *spec) trace(ctx context.Context, db *session.Session, schemas map[strin
 }
 
 // chunk returns the rows of a table as those of a schema, which may have more columns.
-func chunk(t metrics.Table, schema *table.Schema) (*table.Chunk, error) {
+func chunk(t metrics.Table, labels string, schema *table.Schema) (*table.Chunk, error) {
 	b := table.NewBuilder(schema, len(t.Rows)+1)
 	at := map[string]int{}
 	for i, c := range t.Columns {
@@ -201,6 +208,10 @@ func chunk(t metrics.Table, schema *table.Schema) (*table.Chunk, error) {
 	}
 	for _, row := range t.Rows {
 		for i, c := range schema.Columns {
+			if c.Name == task.LabelsColumn && labels != "" {
+				b.Text(i, labels)
+				continue
+			}
 			from, there := at[c.Name]
 			if !there || row[from] == nil {
 				b.Null(i)

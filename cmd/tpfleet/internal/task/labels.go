@@ -9,6 +9,9 @@ import (
 	"github.com/tpconvert/tpconvert"
 )
 
+// LabelsColumn is the column of the ledger, and of tables of metrics, with the labels of a trace.
+const LabelsColumn = "labels"
+
 // Labels describe a trace by names and values, such as the build that was traced.
 type Labels map[string]string
 

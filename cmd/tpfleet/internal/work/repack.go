@@ -17,8 +17,9 @@ import (
 
 // Repacking says what Repack changes.
 type Repacking struct {
-	Gone Gone
-	Day  func(traceID string) (string, error) // of a trace without one; nil for none
+	Gone   Gone
+	Day    func(traceID string) (string, error) // of a trace without one; nil for none
+	Labels map[string]string                    // of traces that have others now, by id
 }
 
 // Gone has the traces whose rows are left out, and for each the attempt whose rows stay, "" for none.
@@ -180,8 +181,15 @@ func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
 			vectors[i].Values = values
 		case array.StringLike:
 			values := make([]table.StringID, to-from)
+			labels, other := u.how.Labels[u.trace]
+			if other = other && u.schema.Columns[i].Name == task.LabelsColumn; other && labels != "" {
+				id := pool.Intern(labels)
+				for n := range values {
+					values[n] = id
+				}
+			}
 			for n := range values {
-				if c.IsValid(from + n) {
+				if !other && c.IsValid(from+n) {
 					values[n] = pool.Intern(c.Value(from + n))
 				}
 			}

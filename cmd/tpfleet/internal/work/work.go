@@ -139,20 +139,21 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		if err != nil && f.err == nil {
 			f.err = err
 		}
+		labels = labels.Redacted(w.Redact)
 		o, isKnown, err := w.known(f, t.Contents)
 		if !isKnown && err == nil {
 			o, err = w.convert(ctx, f, spool, known, t.Replaces)
 		}
 		if err == nil && o.Status == task.OK {
 			if len(layout.Specs) > 0 {
-				o.Metrics, err = w.measure(ctx, specs, layout.MetricSchemas(), spool)
+				o.Metrics, err = w.measure(ctx, specs, labels, layout.MetricSchemas(), spool)
 			}
 			err = errors.Join(err, spool.Keep(o.TraceID, o.Day, name))
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Labels = labels.Redacted(w.Redact)
+		o.Labels = labels
 		outcomes = append(outcomes, o)
 		if w.Tried != nil {
 			w.Tried()
@@ -174,7 +175,7 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 }
 
 // measure adds the metrics of the current trace in the spool to its rows. It returns what Specs.Trace does.
-func (w *Worker) measure(ctx context.Context, specs *measure.Specs, schemas map[string]*table.Schema, spool *export.Spool) (task.Labels, error) {
+func (w *Worker) measure(ctx context.Context, specs *measure.Specs, labels task.Labels, schemas map[string]*table.Schema, spool *export.Spool) (task.Labels, error) {
 	open := func(name string, pool *dataframe.Pool) ([]tables.Rows, error) {
 		rows, err := spool.Rows(name)
 		if rows == nil || err != nil {
@@ -182,7 +183,7 @@ func (w *Worker) measure(ctx context.Context, specs *measure.Specs, schemas map[
 		}
 		return []tables.Rows{tables.RowsOf(rows, pool)}, nil
 	}
-	chunks, done, err := specs.Trace(ctx, open, schemas)
+	chunks, done, err := specs.Trace(ctx, open, labels, schemas)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // specs are the events that are read as text: their names in the text
-// and their fields. A field is written key, or key:field if the tracepoint has
+// and their fields, also as the kernel writes them with the option fields: prev_state=0x2 (2). A field is written key, or key:field if the tracepoint has
 // another name for it. A field in brackets is optional. If several keys name the same
 // field, one of them is enough. A key "name" without a value in the text stands for
 // the words before the first field.
@@ -119,10 +119,16 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 		// trace-cmd report adds the function that wrote the mark.
 		return text.addText(w, bytes.TrimPrefix(args, []byte("tracing_mark_write: ")))
 	}, "tracing_mark_write", "0", "print")
-	// work struct ffffff83b8f89238: function binder_deferred_func
+	// work struct ffffff83b8f89238: function binder_deferred_func or, with the option fields,
+	// work=0xffffff83b8f89238 (-534786338248) function=binder_deferred_func+0x0/0x20 (-534786338248)
 	function := newField(p.TracepointNamed("workqueue_execute_start"), "function")
 	add("workqueue_execute_start", func(w *token.Writer, args []byte) bool {
 		_, name, ok := bytes.Cut(args, []byte("function "))
+		if !ok {
+			if _, name, ok = bytes.Cut(args, []byte("function=")); ok {
+				name, _, _ = bytes.Cut(name, []byte("+0x0/"))
+			}
+		}
 		return ok && function.addText(w, name)
 	}, "workqueue_execute_start")
 	return events, kinds
@@ -195,7 +201,7 @@ func addTaskState(w *token.Writer, f field, value []byte) bool {
 }
 
 func addHex(w *token.Writer, f field, value []byte) bool {
-	n, err := strconv.ParseUint(string(value), 16, 64)
+	n, err := strconv.ParseUint(string(bytes.TrimPrefix(value[:wordLen(value)], []byte("0x"))), 16, 64)
 	return err == nil && f.addInt(w, n)
 }
 
@@ -223,7 +229,7 @@ func addHandled(w *token.Writer, f field, value []byte) bool {
 	case "unhandled":
 		return f.addInt(w, 0)
 	}
-	return false
+	return addInt(w, f, value)
 }
 
 // rssMembers are the members of the kernel's mm_rss_stat in its order.

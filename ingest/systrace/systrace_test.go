@@ -57,6 +57,25 @@ func TestScheduler(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestFields reads what the kernel writes with the option fields: the fields as numbers, hexadecimal and decimal.
+func TestFields(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace", trace(
+		"sh-7 [001] sched_switch: prev_comm=swapper/1 prev_pid=0x0 (0) prev_prio=0x78 (120) prev_state=0x0 (0) next_comm=my sh next_pid=0x7 (7) next_prio=0x78 (120)",
+		"sh-7 [001] task_newtask: pid=0x4b41 (19265) comm=my sh clone_flags=0x4100 (16640) oom_score_adj=0x0 (0)",
+		"sh-7 [001] irq_handler_entry: irq=0x24 (36) name=virtio1",
+		"sh-7 [001] irq_handler_exit: irq=0x24 (36) ret=0x1 (1)",
+		"kworker/u8:0-7 [001] workqueue_execute_start: work=0xffff888102537a48 (-131387305526712) function=flush+0x0/0x20 (-2124685472)",
+		"kworker/u8:0-7 [001] workqueue_execute_end: work=0xffff888102537a48 (-131387305526712) function=flush+0x0/0x20 (-2124685472)",
+		"sh-7 [001] sched_switch: prev_comm=my sh prev_pid=0x7 (7) prev_prio=0x78 (120) prev_state=0x80 (128) next_comm=swapper/1 next_pid=0x0 (0) next_prio=0x78 (120)",
+		"<idle>-0 [001] sched_switch: prev_comm=swapper/1 prev_pid=0x0 (0) prev_prio=0x78 (120) prev_state=0x0 (0) next_comm=my sh next_pid=0x7 (7) next_prio=0x78 (120)",
+		"sh-7 [001] sched_switch: prev_comm=my sh prev_pid=0x7 (7) prev_prio=0x78 (120) prev_state=0x100 (256) next_comm=swapper/1 next_pid=0x0 (0) next_prio=0x78 (120)",
+	))
+	tables.Want(t, "sched_slice", "ts|end_state|priority", "1000000000|I|120", "7000000000|R|120", "8000000000|R+|120", "9000000000|NULL|120")
+	tables.Want(t, "slice", "ts|dur|name", "3000000000|1000000000|IRQ (virtio1)", "5000000000|1000000000|flush")
+	tables.Want(t, "thread", "tid|name", "0|swapper", "7|my sh", "19265|my sh")
+	tables.Want(t, "stats", "name")
+}
+
 // TestWakeups reads a trace without sched_waking. Where the CPU of the event is the target, another one may have asked it to wake the thread.
 func TestWakeups(t *testing.T) {
 	tables := ingesttest.MustRead(t, "trace", trace(

@@ -1,6 +1,9 @@
 package linux
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // taskBit is a bit of the kernel's task state and its letter.
 type taskBit struct {
@@ -26,8 +29,15 @@ const (
 const invalidTaskState = 0xffff
 
 // ParseTaskState reads a state from ftrace's text, either the letters of sched_switch or a
-// number, and encodes it as kernels before 4.14 did.
+// number, and encodes it as kernels before 4.14 did. Only newer kernels write a number with 0x.
 func ParseTaskState(text []byte) uint64 {
+	if digits, hex := bytes.CutPrefix(text, []byte("0x")); hex {
+		n, err := strconv.ParseUint(string(digits), 16, 16)
+		if err != nil {
+			return invalidTaskState
+		}
+		text = []byte(TaskState(uint16(n), func(int, int) bool { return true }))
+	}
 	switch {
 	case len(text) == 0:
 		return invalidTaskState

@@ -81,6 +81,19 @@ func TestTraceInSeveralFiles(t *testing.T) {
 	}
 }
 
+// TestTraceFolderNames checks that a folder is a trace however its path is written, as shells complete it.
+func TestTraceFolderNames(t *testing.T) {
+	_, trace := session(t)
+	t.Chdir(filepath.Dir(trace))
+	name := filepath.Base(trace)
+	for _, path := range []string{name + "/", "./" + name, "../" + filepath.Base(filepath.Dir(trace)) + "/./" + name} {
+		result, err := Convert(t.Context(), []string{path}, filepath.Join(t.TempDir(), "out"), Options{})
+		if err != nil || len(result.Traces) != 1 {
+			t.Errorf("%s: %+v, %v", path, result, err)
+		}
+	}
+}
+
 // TestTraceFolder checks that a dataset is no trace, whose tables have the names of those that tools record.
 func TestTraceFolder(t *testing.T) {
 	_, trace := session(t)

@@ -24,6 +24,7 @@ func List(paths []string, log *slog.Logger) ([]string, error) {
 		if export.IsDataset(path) {
 			return nil, datasetError(path)
 		}
+		path = filepath.Clean(path)  // as WalkDir names what is below it
 		folders := map[string]bool{} // that are traces
 		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {

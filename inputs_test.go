@@ -87,9 +87,13 @@ func TestTraceFolderNames(t *testing.T) {
 	t.Chdir(filepath.Dir(trace))
 	name := filepath.Base(trace)
 	for _, path := range []string{name + "/", "./" + name, "../" + filepath.Base(filepath.Dir(trace)) + "/./" + name} {
-		result, err := Convert(t.Context(), []string{path}, filepath.Join(t.TempDir(), "out"), Options{})
+		out := filepath.Join(t.TempDir(), "out")
+		result, err := Convert(t.Context(), []string{path}, out, Options{})
 		if err != nil || len(result.Traces) != 1 {
 			t.Errorf("%s: %+v, %v", path, result, err)
+		}
+		if _, err := os.Stat(filepath.Join(out, "slice.parquet")); err != nil {
+			t.Errorf("%s is converted as a folder of traces: %v", path, err)
 		}
 	}
 }

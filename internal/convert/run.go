@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -50,7 +51,8 @@ func New(ctx context.Context, traces []string, out string, o Options) (_ *Conver
 	if err != nil {
 		return nil, err
 	}
-	many := o.Append || o.Merge == nil && (len(traces) > 1 || !slices.Equal(paths, traces))
+	one := len(traces) == 1 && len(paths) == 1 && filepath.Clean(paths[0]) == filepath.Clean(traces[0])
+	many := o.Append || o.Merge == nil && !one
 	if o.Merge != nil && len(paths) > 0 {
 		if c.merged, err = NewBundle(paths, o.Merge, o.Stdin); err != nil {
 			return nil, err

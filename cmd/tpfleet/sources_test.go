@@ -72,7 +72,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("the table %s has %v, want %v", name, have, want)
 		}
 	}
-	if filled < 20 || len(tables["metric_slices"].Columns) != 8 || tables["metric_slices"].Columns[4].Description != "Value, ns." {
+	if filled < 20 || len(tables["metric_slices"].Columns) != 9 || tables["metric_slices"].Columns[5].Description != "Value, ns." {
 		t.Errorf("%d tables have rows; metric_slices has %+v", filled, tables["metric_slices"])
 	}
 	if c := command(t, "sources", "--lake", filepath.Join(t.TempDir(), "none")); c.Run() == nil {

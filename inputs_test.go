@@ -81,12 +81,17 @@ func TestTraceInSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestTraceFolderNames checks that a folder is a trace however its path is written, as shells complete it.
-func TestTraceFolderNames(t *testing.T) {
-	_, trace := session(t)
+// TestFolderNames checks that a folder is what it is however its path is written, as shells complete it, and by a link.
+func TestFolderNames(t *testing.T) {
+	outer, trace := session(t)
 	t.Chdir(filepath.Dir(trace))
+	for link, to := range map[string]string{"one": trace, "many": outer} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+	}
 	name := filepath.Base(trace)
-	for _, path := range []string{name + "/", "./" + name, "../" + filepath.Base(filepath.Dir(trace)) + "/./" + name} {
+	for _, path := range []string{name + "/", "./" + name, "../" + filepath.Base(filepath.Dir(trace)) + "/./" + name, "one", "one/"} {
 		out := filepath.Join(t.TempDir(), "out")
 		result, err := Convert(t.Context(), []string{path}, out, Options{})
 		if err != nil || len(result.Traces) != 1 {
@@ -94,6 +99,13 @@ func TestTraceFolderNames(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(out, "slice.parquet")); err != nil {
 			t.Errorf("%s is converted as a folder of traces: %v", path, err)
+		}
+	}
+	for _, path := range []string{"many", "many/", "./many"} {
+		out := filepath.Join(t.TempDir(), "out")
+		result, err := Convert(t.Context(), []string{path}, out, Options{})
+		if err != nil || len(result.Traces) != 1 || result.Traces[0].Path == path {
+			t.Errorf("%s: %+v, %v", path, result, err)
 		}
 	}
 }

@@ -24,14 +24,13 @@ func List(paths []string, log *slog.Logger) ([]string, error) {
 		if export.IsDataset(path) {
 			return nil, datasetError(path)
 		}
-		path = filepath.Clean(path)  // as WalkDir names what is below it
 		folders := map[string]bool{} // that are traces
-		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+		err := Walk(path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
 			reason := ""
-			if name != path {
+			if name != filepath.Clean(path) {
 				reason = reasonToLeaveOut(name, e)
 			}
 			switch {
@@ -53,6 +52,13 @@ func List(paths []string, log *slog.Logger) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// Walk is filepath.WalkDir, and follows the path if it is a link to a folder. All names are clean.
+func Walk(path string, do fs.WalkDirFunc) error {
+	return filepath.WalkDir(filepath.Clean(path)+string(filepath.Separator), func(name string, e fs.DirEntry, err error) error {
+		return do(filepath.Clean(name), e, err)
+	})
 }
 
 // datasetError is the path of a dataset among the inputs. It is an export.ErrOption.

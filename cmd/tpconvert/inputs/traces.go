@@ -10,6 +10,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/tracefile"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -55,8 +56,8 @@ func FindTraces(ctx context.Context, path string) ([]Trace, error) {
 		return []Trace{{Path: path}}, nil
 	}
 	var all []Trace
-	err = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
-		hidden := strings.HasPrefix(e.Name(), ".") && file != path
+	err = tracefile.Walk(path, func(file string, e fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(e.Name(), ".") && file != filepath.Clean(path)
 		switch {
 		case err != nil:
 			return err

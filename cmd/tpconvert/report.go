@@ -139,13 +139,17 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 		return nil, err
 	}
 	if !inputs.IsTrace(input) {
-		var drop func() error
-		if input, drop, err = trace.Dataset(ctx, input); err != nil {
+		given, drop := input, func() error { return nil }
+		if input, drop, err = trace.Dataset(ctx, given); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, drop()) }()
-		if traces, err := session.ReadTraces(ctx, input); err == nil && traces != nil && traces.Ranks != nil {
+		switch traces, err := session.ReadTraces(ctx, input); {
+		case err != nil || traces == nil:
+		case traces.Ranks != nil:
 			return job(ctx, input, traces, options)
+		case input != given:
+			return nil, console.Usage(fmt.Errorf("%s is a folder of traces that are not the ranks of a job: name one of them", given))
 		}
 	}
 	s, err := session.New(ctx, session.Options{Perfetto: true})

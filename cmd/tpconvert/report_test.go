@@ -362,6 +362,7 @@ func TestReportRefuses(t *testing.T) {
 	tpconvert(t, dir, "report", "--compare", "t.json", "t.json").expect(t, exitUsage, "want --output")
 	tpconvert(t, dir, "report", "-o", "x.html", "--compare", "t.json").expect(t, exitUsage, "BEFORE")
 	tpconvert(t, dir, "report", "-o", "there.html", "t.json").expect(t, exitFailure, "there.html exists")
+	tpconvert(t, dir, "report", "-o", "x.html", ".").expect(t, exitUsage, ". is a folder of traces")
 	tpconvert(t, dir, "report", "-o", "there.html", "--force", "t.json").expect(t, exitDone, "")
 	if text, err := os.ReadFile(filepath.Join(dir, "there.html")); err != nil || !strings.HasPrefix(string(text), "<!DOCTYPE html>") {
 		t.Errorf("%v: %.20s", err, text)

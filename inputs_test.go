@@ -108,6 +108,9 @@ func TestFolderNames(t *testing.T) {
 			t.Errorf("%s: %+v, %v", path, result, err)
 		}
 	}
+	if _, err := ReadFile(t.Context(), "many", nil, Options{}); err == nil || err.Error() != "many is a folder, not a trace: name the files in it" {
+		t.Error(err)
+	}
 }
 
 // TestTraceFolder checks that a dataset is no trace, whose tables have the names of those that tools record.

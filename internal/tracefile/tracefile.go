@@ -30,10 +30,20 @@ type File interface {
 
 // Open opens a trace. One in several files is an archive of them.
 func Open(path string) (File, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() && IsFolder(path) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if !IsFolder(path) {
+			return nil, folderError(path)
+		}
 		return openFolder(path)
 	}
 	return os.Open(path)
+}
+
+// folderError is the path of a folder that is no trace.
+type folderError string
+
+func (path folderError) Error() string {
+	return string(path) + " is a folder, not a trace: name the files in it"
 }
 
 // OpenReaderAt opens a trace for random access, and returns its size in bytes. It copies other inputs, such as the

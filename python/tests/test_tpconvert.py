@@ -59,6 +59,14 @@ def test_one_trace(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
     tpconvert.convert(trace, out, force=True, options=["--tables", "slice"]).close()
 
 
+def test_folder(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    with tpconvert.open(trace.parent) as data:
+        assert data.sql("SELECT trace_id IS NOT NULL, name FROM slice ORDER BY ts").fetchall() == [(True, "work"), (True, "part")]
+    (empty := tmp_path / "empty").mkdir()
+    with pytest.raises(tpconvert.Error, match="contains no traces"):
+        tpconvert.open(empty)
+
+
 def test_notebook(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
     """A notebook shows a dataset and a table by themselves."""
     data = tpconvert.convert(trace, tmp_path / "out")

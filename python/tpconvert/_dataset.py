@@ -53,8 +53,8 @@ def convert(
 
 def open(path: StrPath, *, derived: bool = False) -> Dataset:
     """Opens a dataset of one trace or many, a DuckDB file of the command register, or a
-    trace, which is converted into a temporary folder. With derived, the tables of a dataset
-    have the rows that the command derive added, too."""
+    trace or a folder of traces, which is converted into a temporary folder. With derived,
+    the tables of a dataset have the rows that the command derive added, too."""
     return Dataset(path, derived)
 
 
@@ -290,11 +290,9 @@ class Table:
 
 
 def _dataset(path: pathlib.Path, temporary: pathlib.Path) -> pathlib.Path:
-    """The dataset or DuckDB file that path is, or a dataset of the trace that it is."""
+    """The dataset or DuckDB file that path is, or a dataset of the traces that it has."""
     if path.suffix == ".duckdb" or (path / MANIFEST).is_file() or (path / "_tpconvert").is_dir():
         return path
-    if path.is_dir():
-        raise Error(f"{path} is not a dataset")
     _command.convert(["--", path, temporary / "dataset"], stacklevel=4)
     return temporary / "dataset"
 

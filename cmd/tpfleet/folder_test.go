@@ -37,7 +37,8 @@ func TestFolderIsQueried(t *testing.T) {
 		good = append(good, name)
 	}
 	url := f.upload(t, append(good, bad...)...)
-	f.run(t, "", "run", "--task-traces", "3", url) // makes the folder
+	path := strings.TrimSuffix(strings.TrimPrefix(url, "file://"), "/")
+	f.run(t, "", "run", "--task-traces", "3", path) // makes the folder
 	dataset := converted(t, good...)
 	ask := func(sql string) {
 		t.Helper()

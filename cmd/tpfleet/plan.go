@@ -96,7 +96,7 @@ func (o *planOptions) registerSizes(flags *pflag.FlagSet) {
 
 // traceArguments explains the arguments for traces.
 const traceArguments = `A URL names one object, all that match a glob (* ? [a-z] **), or all under a prefix that ends with a slash. Schemes are
-file, s3 and, if tpfleet is built for all stores, gs and azblob; a path is a file. Options follow a question mark:
+file, s3 and, if tpfleet is built for all stores, gs and azblob; a path is a file or a folder. Options follow a question mark:
 s3://bucket/2026/?region=eu-west-1. @FILE is a list of URLs, one per line; @- is the standard input.`
 
 func newPlanCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// fileURL returns the URL of a path, and leaves URLs as they are.
+// fileURL returns the URL of a path, that of a folder with a slash at its end, and leaves URLs as they are.
 func fileURL(path string) string {
 	if strings.Contains(path, "://") {
 		return path
@@ -16,7 +16,7 @@ func fileURL(path string) string {
 	if err != nil {
 		absolute = path
 	}
-	if strings.HasSuffix(path, "/") {
+	if info, err := os.Stat(absolute); strings.HasSuffix(path, "/") || err == nil && info.IsDir() {
 		absolute += "/"
 	}
 	return "file://" + absolute

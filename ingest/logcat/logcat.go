@@ -18,14 +18,16 @@ const (
 	sniffBytes = 4096 // bytes that Trace Processor looks at
 	// sniffTags is how many lines that begin with a priority and a tag make up a log without times.
 	sniffTags = 3
+	// sniffCut is how many messages make up a log that begins within a line.
+	sniffCut = 3
 )
 
-// sniff accepts a message after lines that adb and logcat write at the start. It accepts messages without times, so that
-// the error can say how to record them.
+// sniff accepts a message after lines that adb and logcat write at the start, or a few after a line that is cut off. It accepts messages
+// without times, so that the error can say how to record them.
 func sniff(head []byte) bool {
 	head = head[:min(len(head), sniffBytes)]
-	divided, tags := false, 0
-	for len(head) > 0 {
+	divided, tags, messages := false, 0, 1
+	for first := true; len(head) > 0; first = false {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
 		line = bytes.TrimRight(line, "\r")
 		switch {
@@ -33,12 +35,18 @@ func sniff(head []byte) bool {
 			divided = true
 		case androidlog.IsHeader(line):
 		case androidlog.IsMessage(line):
-			return whole
+			if messages--; messages == 0 || !whole {
+				return whole
+			}
 		case divided && whole:
 			return true
 		default:
 			kind := androidlog.Timeless(line)
-			if kind == "" || !whole {
+			if kind == "" && first && whole {
+				messages = sniffCut
+				break
+			}
+			if kind == "" || !whole || messages > 1 {
 				return false
 			}
 			if tags++; kind != "tag" || tags == sniffTags {

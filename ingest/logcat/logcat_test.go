@@ -174,11 +174,31 @@ func TestStudio(t *testing.T) {
 	}
 }
 
+// TestHeads checks what comes before the first message: lines of adb, and the end of one that is cut off.
+func TestHeads(t *testing.T) {
+	for head, want := range map[string]string{
+		"adb server is out of date.  killing...\n* daemon started successfully *\n":                           "",
+		"adb server version (41) doesn't match this client (39); killing...\n* daemon started successfully\n": "",
+		"< waiting for any device >\n--------- beginning of main\n":                                           "",
+		"amera: <PPROC >< INFO> 2378: input buf fd 131\n":                                                     "android_log_format_invalid|1",
+	} {
+		log := head + strings.Repeat("06-24 23:10:00.123  1702  2395 D a: b\n", 3)
+		if f := ingest.Detect([]byte(log)); f == nil || f.Name != "android_logcat" {
+			t.Errorf("%q is not logcat", head)
+			continue
+		}
+		tables := ingesttest.MustRead(t, "logcat.txt", []byte(log))
+		tables.Want(t, "android_logs", "tag|msg", "a|b", "a|b", "a|b")
+		tables.Want(t, "stats", "name|value", strings.Fields(want)...)
+	}
+}
+
 // TestSniff checks that other texts are not taken for a log.
 func TestSniff(t *testing.T) {
 	for _, text := range []string{
 		"", "\n", "* daemon started successfully\n", "2024-01-02 03:04:05.678 some words and I too\n", "2024-01-02 03:04:05,678 1 2 I a: b\n",
-		"1707320152.123 a b I c\n", "12.345 1 2 i a: b\n", "I/O error: disk\n", "I(x) = 3\n", "--- a\n+++ b\n", "02-07 15:35:52.123  1585  1590 I a: b",
+		"1707320152.123 a b I c\n", "12.345 1 2 i a: b\n", "I/O error: disk\n", "I(x) = 3\n", "--- a\n+++ b\n", "words\nD/a( 1): b\n",
+		"words\n02-07 15:35:52.123  1585  1590 I a: b\n02-07 15:35:52.123  1585  1590 I a: b\nwords\n", "02-07 15:35:52.123  1585  1590 I a: b",
 	} {
 		if f := ingest.Detect([]byte(text)); f != nil && f.Name == "android_logcat" {
 			t.Errorf("%q is logcat", text)

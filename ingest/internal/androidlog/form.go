@@ -1,6 +1,9 @@
 package androidlog
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // form is how the lines show a message.
 type form uint8
@@ -172,8 +175,11 @@ func IsDivider(line []byte) bool {
 
 // IsHeader reports whether adb writes such a line before the log.
 func IsHeader(line []byte) bool {
-	return bytes.HasPrefix(line, []byte("* daemon ")) || bytes.HasPrefix(line, []byte("- waiting for device -"))
+	return slices.ContainsFunc(headers, func(start []byte) bool { return bytes.HasPrefix(line, start) })
 }
+
+// headers begin lines of adb, such as adb server is out of date.  killing...
+var headers = [][]byte{[]byte("* daemon "), []byte("- waiting for "), []byte("< waiting for "), []byte("adb server ")}
 
 // uncolored returns a line without the color of its priority. colored says whether it has one.
 func uncolored(line []byte) (text []byte, colored bool) {

@@ -51,7 +51,7 @@ func newUnreliable(t *testing.T, s *servers) (*unreliable, *servers) {
 	return u, &other
 }
 
-// Deletions that a store refuses for a while are tried again. If it refuses them for longer, the command fails, and the same command
+// Deletions that a store refuses for a while are tried again. If it refuses them for longer, or the command is killed, the same command
 // deletes the rest later.
 func TestRefusedDeletions(t *testing.T) {
 	u, s := newUnreliable(t, needServers(t).withSnapshots(t))
@@ -95,6 +95,23 @@ func TestRefusedDeletions(t *testing.T) {
 			t.Errorf("%q: the secret is in %d files", args, n)
 		}
 	}
+	killed := func(args ...string) {
+		t.Helper()
+		for len(u.begun) > 0 {
+			<-u.begun
+		}
+		u.refuses.Store(true)
+		c := command(t, append(append([]string{args[0]}, f.flags()...), args[1:]...)...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-u.begun
+		c.Process.Kill()
+		c.Wait()
+		if u.refuses.Store(false); holds() == 0 {
+			t.Errorf("%q: all is deleted already", args)
+		}
+	}
 	uncommitted := func() {
 		t.Helper()
 		tpfleet(t, f.run(t, "", "plan", f.traces), "work")
@@ -111,6 +128,7 @@ func TestRefusedDeletions(t *testing.T) {
 	f.run(t, "", "run", "-j1", f.traces)
 	f.run(t, "", "forget", idOf(t, f, "private.json"))
 	fails("expire", "--older-than", "0s", "--keep", "1")
+	killed("expire", "--older-than", "0s", "--keep", "1")
 	succeeds("expire", "--older-than", "0s", "--keep", "1")
 
 	id := idOf(t, f, "private.json")
@@ -118,6 +136,7 @@ func TestRefusedDeletions(t *testing.T) {
 	f.run(t, "", "run", "-j1", f.traces)
 	uncommitted()
 	fails("forget", "--purge", id)
+	killed("forget", "--purge", id)
 	succeeds("forget", "--purge", id)
 	equalTables(t, database(t), converted(t, good[:2]...), f.source(t, f.lake(t.Context(), t)))
 }

@@ -11,32 +11,51 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// Namespaces in a folder have nothing in common: what one removes or commits leaves the others as they are.
-func TestNamespaces(t *testing.T) {
-	lake, small := filepath.Join(t.TempDir(), "lake"), smallTraces(t, 4)
-	tpfleet(t, "", "init", "--namespace", "q1", lake)
-	tpfleet(t, "", "init", "--namespace", "q2", lake)
-	in := func(namespace, name string, args ...string) string {
-		t.Helper()
-		return tpfleet(t, "", append([]string{name, "--lake", lake, "--namespace", namespace}, args...)...)
+// Namespaces have nothing in common: what one removes or commits leaves the others as they are.
+func TestNamespaces(t *testing.T) { withLedger(t, testNamespaces) }
+
+func testNamespaces(t *testing.T, f *fleet) {
+	small, other := smallTraces(t, 4), *f
+	other.namespace, other.traces = f.namespace+"q2", strings.TrimSuffix(f.traces, "/")+"q2/"
+	other.tables = filepath.Join(filepath.Dir(f.tables), other.namespace)
+	var options []string
+	if f.single {
+		options = append(options, "--single-table")
 	}
-	in("q1", "run", small[0], small[1])
-	in("q2", "run", small[2])
-	in("q2", "run", small[3])
-	in("q1", "gc", "--older-than", "0s")
-	in("q1", "compact", "--min-files", "2")
-	in("q1", "expire", "--older-than", "0s", "--keep", "1")
-	in("q1", "gc", "--older-than", "0s")
-	for _, namespace := range []string{"q1", "q2"} {
-		if out := in(namespace, "status"); !strings.HasPrefix(out, "2 traces: 2 ok,") {
-			t.Errorf("%s: %s", namespace, out)
+	other.run(t, "", "init", options...)
+	f.run(t, "", "run", f.upload(t, small[:2]...))
+	other.run(t, "", "run", other.upload(t, small[2]))
+	other.run(t, "", "run", other.upload(t, small[3]))
+	if removes := f.folder != "" || f.single; removes { // Nessie keeps all states
+		f.run(t, "", "gc", "--older-than", "0s")
+		f.run(t, "", "compact", "--min-files", "2")
+		f.run(t, "", "expire", "--older-than", "0s", "--keep", "1")
+		f.run(t, "", "gc", "--older-than", "0s")
+	} else {
+		f.run(t, "", "compact", "--min-files", "2")
+	}
+	for _, f := range []*fleet{f, &other} {
+		if out := f.run(t, "", "status"); !strings.HasPrefix(out, "2 traces: 2 ok,") {
+			t.Errorf("%s: %s", f.namespace, out)
 		}
+		if n := number(t, database(t), "SELECT count(*) FROM "+f.source(t, f.lake(t.Context(), t))("slice")); n != 2 {
+			t.Errorf("%s has %d slices", f.namespace, n)
+		}
+	}
+}
+
+// tpconvert reads each namespace of a folder by its own list of files.
+func TestFolderNamespaces(t *testing.T) {
+	lake, small := filepath.Join(t.TempDir(), "lake"), smallTraces(t, 4)
+	for i, namespace := range []string{"q1", "q2"} {
+		tpfleet(t, "", "init", "--namespace", namespace, lake)
+		tpfleet(t, "", "run", "--lake", lake, "--namespace", namespace, small[2*i], small[2*i+1])
 		if out := converter(t, "query", "--format", "csv", filepath.Join(lake, namespace), "SELECT count(*) FROM slice"); !strings.HasSuffix(out, "\n2\n") {
 			t.Errorf("%s has %s", namespace, out)
 		}
 	}
 	list, err := export.ReadLakeFiles(lake)
-	if err != nil || len(list.Namespaces["q1"]["slice"]) != 1 || len(list.Namespaces["q2"]["slice"]) != 2 {
+	if err != nil || len(list.Namespaces["q1"]["slice"]) != 1 || len(list.Namespaces["q2"]["slice"]) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if out, err := exec.Command(tpconvertPath, "query", lake, "FROM slice").CombinedOutput(); err == nil || !strings.Contains(string(out), "namespaces q1, q2") {

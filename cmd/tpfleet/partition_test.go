@@ -37,7 +37,7 @@ func datedTraces(t *testing.T, days, n int) (files, names []string) {
 }
 
 // Files are of one day, of which compaction makes one, without touching other days.
-func TestPartitions(t *testing.T) { everywhere(t, testPartitions) }
+func TestPartitions(t *testing.T) { withLedger(t, testPartitions) }
 
 func testPartitions(t *testing.T, f *fleet) {
 	const days, perDay = 4, 12
@@ -87,11 +87,16 @@ func filesOfDay(t *testing.T, l *lake.Lake, table, day string) []string {
 // checkDays checks that each row of slice, one of each trace, has the day of its trace, and each file one day.
 func checkDays(t *testing.T, f *fleet, traces int) {
 	t.Helper()
-	db, source := database(t), f.source(t, f.lake(t.Context(), t))
+	db, l := database(t), f.lake(t.Context(), t)
+	source := f.source(t, l)
 	if n := number(t, db, "SELECT count(*) FROM "+source("slice")+" s JOIN "+source(task.Ledger)+" t USING (trace_id, trace_day)"); n != int64(traces) {
 		t.Errorf("%d rows have the day of their trace, want %d", n, traces)
 	}
-	from := strings.TrimSuffix(source("slice"), ")") + ", filename = true)"
+	files, err := l.Files(t.Context(), "slice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := strings.TrimSuffix(f.reading(files), ")") + ", filename = true)"
 	if n := number(t, db, "SELECT count(*) FROM (SELECT filename FROM "+from+" GROUP BY filename HAVING count(DISTINCT trace_day) > 1)"); n != 0 {
 		t.Errorf("%d files have several days", n)
 	}

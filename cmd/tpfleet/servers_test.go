@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -204,8 +205,8 @@ type fleet struct {
 	traces string // URL of the folder of the traces
 	tables string // folder of the tables
 	*servers
-	namespace string
-	single    bool // its tables are committed to one at a time
+	namespace string // that of folders may be ""
+	single    bool   // its tables are committed to one at a time
 }
 
 // everywhere runs a test on a lake in a folder and, if there are servers, on one in their catalog.
@@ -267,7 +268,7 @@ func newFleetOn(t *testing.T, s *servers, options ...string) *fleet {
 // flags returns the flags of a command that opens the lake.
 func (f *fleet) flags() []string {
 	if f.folder != "" {
-		return []string{"--lake", f.folder}
+		return []string{"--lake", f.folder, "--namespace", cmp.Or(f.namespace, "traces")}
 	}
 	return []string{"--namespace", f.namespace, "--store", f.options("lake"), "--store", f.options("traces")}
 }
@@ -311,9 +312,9 @@ func (f *fleet) upload(t *testing.T, files ...string) (url string) {
 // lake opens the lake in this process.
 func (f *fleet) lake(ctx context.Context, t *testing.T) *lake.Lake {
 	t.Helper()
-	o := lake.Options{Folder: f.folder, Namespace: "traces", Stores: f.stores(t)}
+	o := lake.Options{Folder: f.folder, Namespace: cmp.Or(f.namespace, "traces"), Stores: f.stores(t)}
 	if f.folder == "" {
-		o.Catalog, o.Warehouse, o.Namespace = f.catalog, "lake", f.namespace
+		o.Catalog, o.Warehouse = f.catalog, "lake"
 	}
 	l, err := lake.Open(ctx, o)
 	if err != nil {
@@ -358,7 +359,7 @@ func (f *fleet) listed() (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables := all.Namespaces["traces"]
+	tables := all.Namespaces[cmp.Or(f.namespace, "traces")]
 	for _, files := range tables {
 		for i, file := range files {
 			files[i] = "file://" + filepath.Join(f.folder, file)

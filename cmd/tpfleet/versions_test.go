@@ -109,8 +109,9 @@ func superseded(t *testing.T, f *fleet) (id string) {
 }
 
 // What a trace lacks is the same in the summary of run, in the ledger and in status.
-func TestDamage(t *testing.T) {
-	f := newFolder(t)
+func TestDamage(t *testing.T) { withLedger(t, testDamage) }
+
+func testDamage(t *testing.T, f *fleet) {
 	whole, err := os.ReadFile("../../testdata/frames.pftrace")
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestDamage(t *testing.T) {
 	if err := os.WriteFile(cut, whole[:len(whole)*2/3], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if a := account(t, f.run(t, "", "run", cut)); a.OK != 1 || a.Lossy != 1 || a.Truncated != 1 {
+	if a := account(t, f.run(t, "", "run", f.upload(t, cut))); a.OK != 1 || a.Lossy != 1 || a.Truncated != 1 {
 		t.Errorf("%+v", a)
 	}
 	if n := number(t, database(t), "SELECT count(*) FROM "+f.source(t, f.lake(t.Context(), t))(task.Ledger)+" WHERE status = 'ok' AND truncated = 1 AND damaged >= 1 AND lost = 0"); n != 1 {

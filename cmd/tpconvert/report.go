@@ -139,7 +139,8 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 		return nil, err
 	}
 	if !inputs.IsTrace(input) {
-		given, drop := input, func() error { return nil }
+		given := input
+		var drop func() error
 		if input, drop, err = trace.Dataset(ctx, given); err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func List(paths []string, log *slog.Logger) ([]string, error) {
 			return nil, datasetError(path)
 		}
 		folders := map[string]bool{} // that are traces
-		err := Walk(path, func(name string, e fs.DirEntry, err error) error {
+		err := walk(path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -54,8 +54,8 @@ func List(paths []string, log *slog.Logger) ([]string, error) {
 	return all, nil
 }
 
-// Walk is filepath.WalkDir, and follows the path if it is a link to a folder. All names are clean.
-func Walk(path string, do fs.WalkDirFunc) error {
+// walk is filepath.WalkDir, and follows the path if it is a link to a folder. All names are clean.
+func walk(path string, do fs.WalkDirFunc) error {
 	return filepath.WalkDir(filepath.Clean(path)+string(filepath.Separator), func(name string, e fs.DirEntry, err error) error {
 		return do(filepath.Clean(name), e, err)
 	})

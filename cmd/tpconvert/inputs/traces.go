@@ -10,7 +10,6 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/internal/tracefile"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -56,8 +55,9 @@ func FindTraces(ctx context.Context, path string) ([]Trace, error) {
 		return []Trace{{Path: path}}, nil
 	}
 	var all []Trace
-	err = tracefile.Walk(path, func(file string, e fs.DirEntry, err error) error {
-		hidden := strings.HasPrefix(e.Name(), ".") && file != filepath.Clean(path)
+	root := filepath.Clean(path) + string(filepath.Separator) // which follows a link
+	err = filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(e.Name(), ".") && file != root
 		switch {
 		case err != nil:
 			return err

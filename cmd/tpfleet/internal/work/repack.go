@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -166,6 +167,14 @@ func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
 	pool := table.NewRawPool() // of texts, which were checked before, or of bytes
 	vectors := make([]table.Vector, len(columns))
 	for i, c := range columns {
+		if labels, other := u.how.Labels[u.trace]; other && u.schema.Columns[i].Name == task.LabelsColumn {
+			var id table.StringID // NULL
+			if labels != "" {
+				id = pool.Intern(labels)
+			}
+			vectors[i].Values = slices.Repeat([]table.StringID{id}, to-from)
+			continue
+		}
 		switch c := c.(type) {
 		case *array.Int64:
 			vectors[i].Values = c.Int64Values()[from:to]
@@ -181,15 +190,8 @@ func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
 			vectors[i].Values = values
 		case array.StringLike:
 			values := make([]table.StringID, to-from)
-			labels, other := u.how.Labels[u.trace]
-			if other = other && u.schema.Columns[i].Name == task.LabelsColumn; other && labels != "" {
-				id := pool.Intern(labels)
-				for n := range values {
-					values[n] = id
-				}
-			}
 			for n := range values {
-				if !other && c.IsValid(from+n) {
+				if c.IsValid(from + n) {
 					values[n] = pool.Intern(c.Value(from + n))
 				}
 			}

@@ -41,6 +41,9 @@ type class struct {
 	element     *class   // of an array
 	count       uint64   // of the elements of an array
 	path        []string // field with the length of a sequence or the tag of a variant
+	variable    bool     // an integer takes as many bytes as it needs
+	picks       []choice // of a variant's options by the values of its tag, nil if those are by the tag's labels
+	optional    bool     // a variant has its first option if the tag chooses none
 
 	// Set when the types are laid out:
 	role    role // what the reader needs the value for
@@ -85,7 +88,7 @@ func (c *class) aligned() *class {
 
 // isPlain reports whether values are integers of whole little-endian bytes that only the parser needs.
 func (c *class) isPlain() bool {
-	return c.kind == integerClass && c.order == littleEndian && c.size%8 == 0 && c.align == 8 && c.slot == none && c.role == noRole
+	return c.kind == integerClass && !c.variable && c.order == littleEndian && c.size%8 == 0 && c.align == 8 && c.slot == none && c.role == noRole
 }
 
 // findPlain finds the plain fields in a structure, which the trace may not have, once roles are assigned.
@@ -212,6 +215,11 @@ func (l *layout) copy(from *class, name string) *class {
 		if c.tag == nil {
 			break
 		}
+		if c.picks != nil {
+			l.classes += len(c.picks)
+			c.choices = newRanges(c.tag.signed, c.picks)
+			break
+		}
 		l.classes += len(c.tag.labels)
 		var values []choice
 		for _, label := range c.tag.labels {
@@ -227,7 +235,7 @@ func (l *layout) copy(from *class, name string) *class {
 			}
 		}
 		c.element = l.copy(c.element, name)
-		c.align = c.element.align
+		c.align = max(c.align, c.element.align)
 		c.chars = c.element.encoded && c.element.kind == integerClass && c.element.size == 8 && c.align <= 8
 	}
 	return c
@@ -236,7 +244,7 @@ func (l *layout) copy(from *class, name string) *class {
 // refer finds the field that a sequence or variant refers to.
 func (l *layout) refer(c *class, name string) *class {
 	to := l.find(c.path)
-	if to == nil || to.kind != integerClass || c.kind == variantClass && to.labels == nil {
+	if to == nil || to.kind != integerClass || c.kind == variantClass && to.labels == nil && c.picks == nil {
 		what := "nothing"
 		if c.path != nil {
 			what = strings.Join(c.path, ".") + ", which is not there"
@@ -309,6 +317,11 @@ func (c *class) assign(name string, r role) bool {
 		}
 	}
 	return false
+}
+
+// has reports whether a field of a structure, which the trace may not have, has a role.
+func (c *class) has(r role) bool {
+	return c != nil && slices.ContainsFunc(c.fields, func(f field) bool { return f.role == r })
 }
 
 // plain returns the name of a field without the underscore that recorders add so that it is no keyword.

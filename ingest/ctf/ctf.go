@@ -1,7 +1,7 @@
-// Package ctf reads traces in the Common Trace Format, version 1.8, as LTTng, barectf and babeltrace write them.
+// Package ctf reads traces in the Common Trace Format, versions 1.8 and 2, as LTTng, barectf and babeltrace write them.
 //
-// A trace is a folder: its file "metadata" describes streams, events and their fields in the Trace Stream Description Language
-// (TSDL), and each other file has the packets of a stream. Events of LTTng's kernel tracer take the way of all events of ftrace;
+// A trace is a folder: its file "metadata" describes streams, events and their fields, in the Trace Stream Description Language
+// (TSDL) or, in version 2, in JSON (CTF2-SPEC-2.0). Each other file has the packets of a stream. Events of LTTng's kernel tracer take the way of all events of ftrace;
 // others become slices without duration, or with one where a pair of events means that.
 package ctf
 
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
@@ -23,7 +24,6 @@ var Format = &format.Format{
 	Unsupported: []format.Signature{
 		{Name: "a stream of the Common Trace Format (CTF) without the metadata of its folder", Bytes: "\xc1\x1f\xfc\xc1"},
 		{Name: "a stream of the Common Trace Format (CTF) without the metadata of its folder", Bytes: "\xc1\xfc\x1f\xc1"},
-		{Name: "metadata of the Common Trace Format (CTF), version 2", Bytes: "\x1e{"},
 	},
 }
 
@@ -48,7 +48,7 @@ const (
 )
 
 func sniff(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("/* CTF 1.")) || metadataOrder(head) != nil
+	return bytes.HasPrefix(head, []byte("/* CTF 1.")) || bytes.HasPrefix(head, []byte(separator+"{")) || metadataOrder(head) != nil
 }
 
 // metadataOrder returns the byte order of metadata in packets, or nil.
@@ -93,9 +93,16 @@ func read(in *format.Input) error {
 	if err != nil {
 		return err
 	}
+	parse := parse
+	if strings.HasPrefix(text, separator) {
+		parse = parseFragments
+	}
 	declared, syntax := parse(text)
 	if syntax != nil {
-		if !syntax.Cut || len(declared.streams) == 0 && len(declared.events) == 0 {
+		switch {
+		case syntax.Unsupported:
+			return format.Errorf(format.ErrUnsupported, int64(syntax.At), "metadata: %s", syntax.Err)
+		case !syntax.Cut || len(declared.streams) == 0 && len(declared.events) == 0:
 			return format.Errorf(format.ErrCorrupt, int64(syntax.At), "metadata: %s", syntax.Err)
 		}
 		in.File.LogAt(model.StatTruncatedInput, int64(syntax.At), nil)
@@ -146,7 +153,7 @@ func (r *reader) layOut(d *declarations) error {
 	r.bigEndian = d.bigEndian
 	l := &layout{bigEndian: d.bigEndian, clocks: d.clocks}
 	r.packetHeader = l.root("trace.packet.header", d.packetHeader)
-	r.hasMagic = r.packetHeader.assign("magic", magicRole)
+	r.hasMagic = r.packetHeader.assign("magic", magicRole) || r.packetHeader.has(magicRole)
 	r.packetHeader.assign("stream_id", streamRole)
 	r.packetHeader.assign("stream_instance_id", instanceRole)
 	r.magic = magicBytes(d.bigEndian)
@@ -248,6 +255,7 @@ func (r *reader) assign(s *streamClass, clocks map[string]*clock) {
 // assignHeader finds the event's id and time in its header, and returns the times.
 func (r *reader) assignHeader(c *class, name string) (times []*class) {
 	switch {
+	case c.role != noRole: // version 2 states it
 	case c.kind == integerClass && name == "id":
 		c.role = eventRole
 	case c.kind == integerClass && (name == "timestamp" || c.ticks != nil):

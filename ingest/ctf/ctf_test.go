@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"maps"
@@ -601,6 +602,107 @@ func TestCallbacksOfProcesses(t *testing.T) {
 	tables := ingesttest.MustRead(t, "t.tar", folder(t, [2]string{"metadata", metadata}, [2]string{"s_0", stream}))
 	tables.Want(t, "slice", "ts|dur|name", "1|0|ros2:rclcpp_callback_register", "2|0|ros2:rclcpp_callback_register",
 		"3|1|talk()", "5|1|listen()", "7|1|callback 0x1234")
+}
+
+// fragments is metadata of version 2, with the roles of fields instead of their names.
+func fragments(texts ...string) string {
+	all := append([]string{`{"type": "preamble", "version": 2, "uuid": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]}`}, texts...)
+	return "\x1e" + strings.Join(all, "\n\x1e") + "\n"
+}
+
+// integer2 is a field class of version 2. more begins with a comma.
+func integer2(bits int, more string) string {
+	return fmt.Sprintf(`{"type": "fixed-length-unsigned-integer", "length": %d, "byte-order": "little-endian", "alignment": 8%s}`, bits, more)
+}
+
+// structure2 is a structure of version 2, of names and classes.
+func structure2(members ...string) string {
+	var all []string
+	for i := 0; i < len(members); i += 2 {
+		all = append(all, fmt.Sprintf(`{"name": %q, "field-class": %s}`, members[i], members[i+1]))
+	}
+	return `{"type": "structure", "member-classes": [` + strings.Join(all, ", ") + `]}`
+}
+
+var version2 = fragments(
+	`{"type": "trace-class", "environment": {"hostname": "h", "major": 2}, "packet-header-field-class": `+structure2(
+		"a", integer2(32, `, "roles": ["packet-magic-number"]`),
+		"b", `{"type": "static-length-blob", "length": 16, "roles": ["metadata-stream-uuid"]}`,
+		"c", integer2(8, `, "roles": ["data-stream-class-id"]`))+`}`,
+	`{"type": "clock-class", "id": "x", "name": "monotonic", "frequency": 1000000000, "offset-from-origin": {"seconds": 1700000000, "cycles": 5}}`,
+	`{"type": "field-class-alias", "name": "octet", "field-class": `+integer2(8, "")+`}`,
+	`{"type": "data-stream-class", "id": 7, "default-clock-class-id": "x", "packet-context-field-class": `+structure2(
+		"t", integer2(64, `, "roles": ["default-clock-timestamp"]`),
+		"s", integer2(32, `, "roles": ["packet-total-length"]`),
+		"u", integer2(32, `, "roles": ["packet-content-length"]`))+`, "event-record-header-field-class": `+structure2(
+		"n", integer2(8, `, "roles": ["event-record-class-id"]`),
+		"o", integer2(16, `, "roles": ["default-clock-timestamp"]`))+`, "event-record-common-context-field-class": `+structure2("vtid", `"octet"`)+`}`,
+	`{"type": "event-record-class", "data-stream-class-id": 7, "id": 3, "name": "many", "payload-field-class": `+structure2(
+		"level", integer2(8, `, "mappings": {"low": [[1, 1]], "high": [[5, 5]], "wide": [[6, 9]]}`),
+		"there", `{"type": "fixed-length-boolean", "length": 8, "byte-order": "little-endian"}`,
+		"maybe", `{"type": "optional", "selector-field-location": {"path": ["there"]}, "field-class": {"type": "null-terminated-string"}}`,
+		"also", `{"type": "optional", "selector-field-location": {"origin": "event-record-payload", "path": ["level"]}, "selector-field-ranges": [[5, 9]], "field-class": "octet"}`,
+		"n", `{"type": "variable-length-unsigned-integer"}`,
+		"text", `{"type": "dynamic-length-string", "length-field-location": {"origin": "event-record-payload", "path": ["n"]}}`,
+		"inner", structure2(
+			"either", `{"type": "variant", "selector-field-location": {"path": [null, "level"]}, "options": [
+				{"field-class": {"type": "variable-length-signed-integer"}, "selector-field-ranges": [[0, 4]]},
+				{"field-class": {"type": "static-length-string", "length": 4}, "selector-field-ranges": [[5, 255]]}]}`),
+		"blob", `{"type": "dynamic-length-blob", "length-field-location": {"path": ["n"]}}`,
+		"list", `{"type": "static-length-array", "length": 2, "element-field-class": "octet"}`)+`}`)
+
+// TestVersion2 reads metadata of version 2, where roles say what fields are, and fields may be missing.
+func TestVersion2(t *testing.T) {
+	packet := func(events string) string {
+		head := "\xc1\x1f\xfc\xc1" + strings.Repeat("u", 16) + "\x07"
+		size := len(head) + 16 + len(events)
+		b := binary.LittleEndian.AppendUint64([]byte(head), 1000)
+		b = binary.LittleEndian.AppendUint32(b, uint32(8*size)+64)
+		b = binary.LittleEndian.AppendUint32(b, uint32(8*size))
+		return string(b) + events + strings.Repeat("p", 8)
+	}
+	stream := packet("\x03\xf0\x03\x2a"+"\x05\x01there\x00\x09\x03abcx\x00yz\x01\x02\x03\x0a\x0b") +
+		packet("\x03\xf1\x03\x2a"+"\x01\x00\x80\x00\xff\x7e\x0a\x0b")
+	tables := ingesttest.MustRead(t, "t.tar", folder(t, [2]string{"metadata", version2}, [2]string{"s_0", stream}))
+	tables.Want(t, "slice", "ts|dur|name", "1700000000000001013|0|many", "1700000000000001014|0|many")
+	tables.Want(t, "thread", "tid", "0", "42")
+	tables.Want(t, "args", "arg_set_id|key|int_value|string_value", "0|utid|1|NULL",
+		"1|level|NULL|high", "1|there|1|NULL", "1|maybe|NULL|there", "1|also|9|NULL", "1|n|3|NULL", "1|text|NULL|abc", "1|inner.either|NULL|x",
+		"1|blob[0]|1|NULL", "1|blob[1]|2|NULL", "1|blob[2]|3|NULL", "1|list[0]|10|NULL", "1|list[1]|11|NULL",
+		"13|level|NULL|low", "13|there|0|NULL", "13|n|0|NULL", "13|text|NULL|", "13|inner.either|-129|NULL", "13|list[0]|10|NULL", "13|list[1]|11|NULL")
+	env := tables.Rows("metadata", "name", "int_value", "str_value")
+	for _, want := range []string{"ctf_env.hostname|NULL|h", "ctf_env.major|2|NULL"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("%s is missing in %q", want, env)
+		}
+	}
+	tables.Want(t, "stats", "name", "clock_sync_cache_miss")
+}
+
+// TestVersion2Refused checks what metadata of version 2 may not have.
+func TestVersion2Refused(t *testing.T) {
+	event := func(class string) string {
+		return fragments(`{"type": "trace-class"}`, `{"type": "data-stream-class"}`, `{"type": "event-record-class", "name": "e", "payload-field-class": `+structure2("f", class)+`}`)
+	}
+	deep := strings.Repeat(`{"type": "static-length-array", "length": 1, "element-field-class": `, 100) + integer2(8, "") + strings.Repeat("}", 100)
+	for metadata, want := range map[string]string{
+		"\x1e{\"type\": \"preamble\", \"version\": 3}": "metadata: version 3: not supported",
+		event(`"none"`):         `the type "none" is not declared`,
+		event(deep):             "types nested more than 64 deep",
+		event(integer2(65, "")): "an integer of 65 bits",
+		event(integer2(8, `, "bit-order": "last-to-first"`)):                                       "little-endian bytes with bits last-to-first: not supported",
+		event(`{"type": "null-terminated-string", "encoding": "utf-16le"}`):                        `texts in "utf-16le": not supported`,
+		event(`{"type": "dynamic-length-string", "length-field-location": {"path": ["there"]}}`):   "f refers to there, which is not there",
+		event(`{"type": "complex"}`):                                                               `the field class "complex"`,
+		event(`{"type": "structure", "minimum-alignment": 3}`):                                     "an alignment of 3 bits",
+		fragments(`{"type": "clock-class", "id": "c", "frequency": 0}`, `{"type": "trace-class"}`): "a clock of 0 Hz",
+		fragments(`{"type": "trace-class", "environment": 1}`):                                     "cannot unmarshal",
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "t.tar", Reader: bytes.NewReader(folder(t, [2]string{"metadata", metadata}, [2]string{"s_0", "abc"}))})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.200q: %v, want %s", metadata, err, want)
+		}
+	}
 }
 
 // unpack returns the files of a compressed archive.

@@ -96,6 +96,9 @@ func (d *decoder) align(bits int) {
 // number reads an integer of up to 64 bits. A signed one is extended to 64.
 func (d *decoder) number(c *class) uint64 {
 	d.align(c.align)
+	if c.variable {
+		return d.variable(c.signed)
+	}
 	b := d.take(int64(c.size))
 	if b == nil {
 		return 0
@@ -113,6 +116,27 @@ func (d *decoder) number(c *class) uint64 {
 		n = bigBits(b, shift, c.size)
 	}
 	return c.extend(n)
+}
+
+// variable reads an integer of as many bytes as it needs, LEB128. Bits above 64 are cut.
+func (d *decoder) variable(signed bool) (n uint64) {
+	d.steps += stepsOfNumber
+	for shift := 0; ; shift += 7 {
+		b := d.take(8)
+		if b == nil {
+			return 0
+		}
+		d.pos += 8
+		if shift < 64 {
+			n |= uint64(b[0]&0x7f) << shift
+		}
+		if b[0]&0x80 == 0 {
+			if signed && b[0]&0x40 != 0 && shift+7 < 64 {
+				n |= math.MaxUint64 << (shift + 7)
+			}
+			return n
+		}
+	}
 }
 
 // extend returns the lowest bits of n as an integer of the class.
@@ -266,7 +290,7 @@ func (d *decoder) addText(c *class, text []byte) {
 }
 
 func (d *decoder) variant(c *class) {
-	if i, ok := c.choices.find(int64(d.slots[c.of])); ok {
+	if i, ok := c.choices.find(int64(d.slots[c.of])); ok || c.optional { // i is 0 if it chooses none
 		d.out = binary.AppendUvarint(d.out, uint64(i))
 		d.value(c.fields[i].class)
 		return

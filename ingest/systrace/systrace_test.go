@@ -148,7 +148,7 @@ func TestInterrupts(t *testing.T) {
 		"a-4 (4) [001] irq_handler_exit: irq=12 ret=unhandled",
 		"a-4 (4) [001] softirq_entry: vec=7 [action=SCHED]",
 		"a-4 (4) [001] softirq_exit: vec=7 [action=SCHED]",
-		"a-4 (4) [001] irq_handler_exit: irq=12 ret=7",
+		"a-4 (4) [001] irq_handler_exit: irq=12 ret=maybe",
 		"b-9 (9) [001] sched_process_free: comm=a pid=4 prio=120",
 	))
 	tables.Want(t, "slice", "ts|dur|category|name|track_id", "1000000000|1000000000|irq|IRQ (arch timer)|0", "3000000000|1000000000|irq|IRQ (eth0)|0",

@@ -31,9 +31,10 @@ const (
 
 // Error is an error in the text. A Lexer throws it as a panic, which who parses has to catch.
 type Error struct {
-	At  int  // offset in bytes
-	Cut bool // the text ends too early
-	Err string
+	At          int  // offset in bytes
+	Cut         bool // the text ends too early
+	Unsupported bool // it is right, but not read
+	Err         string
 }
 
 // NewLexer returns a Lexer before the first token.
@@ -41,7 +42,7 @@ func NewLexer(text string) Lexer { return Lexer{text: text} }
 
 // Fail throws an error at the token.
 func (l *Lexer) Fail(message string, args ...any) {
-	panic(&Error{l.at, l.Kind == End, fmt.Sprintf(message, args...)})
+	panic(&Error{At: l.at, Cut: l.Kind == End, Err: fmt.Sprintf(message, args...)})
 }
 
 // Unexpected throws the error that something else was expected than the token.

@@ -26,8 +26,8 @@ func TestLexer(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]Error{
-		"event ;": {6, false, `";" where "{" was expected`},
-		"event":   {5, true, `the text ends where "{" was expected`},
+		"event ;": {At: 6, Err: `";" where "{" was expected`},
+		"event":   {At: 5, Cut: true, Err: `the text ends where "{" was expected`},
 	} {
 		l := NewLexer(text)
 		func() {

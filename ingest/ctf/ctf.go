@@ -48,7 +48,7 @@ const (
 )
 
 func sniff(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("/* CTF 1.")) || bytes.HasPrefix(head, []byte(separator+"{")) || metadataOrder(head) != nil
+	return bytes.HasPrefix(head, []byte("/* CTF 1.")) || isFragments(head) || metadataOrder(head) != nil
 }
 
 // metadataOrder returns the byte order of metadata in packets, or nil.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
@@ -730,5 +731,19 @@ func unpack(t testing.TB, name string) (files [][2]string) {
 			t.Fatal(err)
 		}
 		files = append(files, [2]string{h.Name, string(data)})
+	}
+}
+
+// TestOtherSequences checks that other sequences of JSON are no trace.
+func TestOtherSequences(t *testing.T) {
+	for text, want := range map[string]bool{
+		version2:                true,
+		"\x1e\n" + version2[1:]: true,
+		"\x1e{\"qlog_version\": \"0.3\"}\n\x1e{\"a\": \"preamble\"}": false,
+		"\x1epreamble": false,
+	} {
+		if f := ingest.Detect([]byte(text)); (f != nil && f.Name == "ctf") != want {
+			t.Errorf("%.60q is %+v", text, f)
+		}
 	}
 }

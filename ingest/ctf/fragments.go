@@ -52,6 +52,13 @@ func parseFragments(text string) (d *declarations, err *tsdl.Error) {
 	}
 }
 
+// isFragments reports whether metadata is of version 2, whose first fragment says so. Others write sequences of JSON, too.
+func isFragments(head []byte) bool {
+	text, found := bytes.CutPrefix(head, []byte(separator))
+	first, _, _ := bytes.Cut(text, []byte(separator))
+	return found && bytes.HasPrefix(bytes.TrimSpace(first), []byte("{")) && bytes.Contains(first, []byte(`"preamble"`))
+}
+
 func (p *fragmentParser) fail(message string, args ...any) {
 	panic(&tsdl.Error{At: p.at, Err: fmt.Sprintf(message, args...)})
 }
@@ -313,7 +320,7 @@ func (p *fragmentParser) class(raw json.RawMessage) *class {
 // build returns a field class without its roles.
 func (p *fragmentParser) build(f *fieldClass) *class {
 	array := func(element *class, path []string) *class {
-		return &class{kind: arrayClass, align: max(f.Least, 1), count: f.Length, element: element, path: path}
+		return &class{kind: arrayClass, align: p.alignment(f.Least), count: f.Length, element: element, path: path}
 	}
 	character := &class{kind: integerClass, size: 8, align: 8, order: littleEndian, encoded: true}
 	octet := &class{kind: integerClass, size: 8, align: 8, order: littleEndian, hex: true}

@@ -652,8 +652,8 @@ var version2 = fragments(
 		"blob", `{"type": "dynamic-length-blob", "length-field-location": {"path": ["n"]}}`,
 		"list", `{"type": "static-length-array", "length": 2, "element-field-class": "octet"}`)+`}`)
 
-// TestVersion2 reads metadata of version 2, where roles say what fields are, and fields may be missing.
-func TestVersion2(t *testing.T) {
+// stream2 returns a stream of version2, of two packets with an event each.
+func stream2() string {
 	packet := func(events string) string {
 		head := "\xc1\x1f\xfc\xc1" + strings.Repeat("u", 16) + "\x07"
 		size := len(head) + 16 + len(events)
@@ -662,9 +662,13 @@ func TestVersion2(t *testing.T) {
 		b = binary.LittleEndian.AppendUint32(b, uint32(8*size))
 		return string(b) + events + strings.Repeat("p", 8)
 	}
-	stream := packet("\x03\xf0\x03\x2a"+"\x05\x01there\x00\x09\x03abcx\x00yz\x01\x02\x03\x0a\x0b") +
+	return packet("\x03\xf0\x03\x2a"+"\x05\x01there\x00\x09\x03abcx\x00yz\x01\x02\x03\x0a\x0b") +
 		packet("\x03\xf1\x03\x2a"+"\x01\x00\x80\x00\xff\x7e\x0a\x0b")
-	tables := ingesttest.MustRead(t, "t.tar", folder(t, [2]string{"metadata", version2}, [2]string{"s_0", stream}))
+}
+
+// TestVersion2 reads metadata of version 2, where roles say what fields are, and fields may be missing.
+func TestVersion2(t *testing.T) {
+	tables := ingesttest.MustRead(t, "t.tar", folder(t, [2]string{"metadata", version2}, [2]string{"s_0", stream2()}))
 	tables.Want(t, "slice", "ts|dur|name", "1700000000000001013|0|many", "1700000000000001014|0|many")
 	tables.Want(t, "thread", "tid", "0", "42")
 	tables.Want(t, "args", "arg_set_id|key|int_value|string_value", "0|utid|1|NULL",

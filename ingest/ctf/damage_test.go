@@ -189,7 +189,7 @@ func FuzzCTF(f *testing.F) {
 		files := kernelTrace(big)
 		f.Add(files[0][1], files[1][1])
 	}
-	f.Add(version2, stream)
+	f.Add(version2, stream2())
 	fuzz.Run(f, func(t *testing.T, metadata, stream string) {
 		if strings.HasPrefix(metadata, "/* CTF 1.") || strings.HasPrefix(metadata, "\x1e{\"type\": \"preamble\"") || len(metadata) > 0 && metadata[0] == 0x57 {
 			ingesttest.MayFail(t, folder(t, [2]string{"metadata", metadata}, [2]string{"s", stream}))

@@ -312,7 +312,7 @@ func (p *fragmentParser) class(raw json.RawMessage) *class {
 		if known && c.kind == integerClass {
 			c.role = role
 		}
-		c.hidden = known || name == "metadata-stream-uuid"
+		c.hidden = c.hidden || known || name == "metadata-stream-uuid"
 	}
 	return c
 }

@@ -4,6 +4,7 @@ package convert
 import (
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest"
@@ -33,10 +34,10 @@ type Options struct {
 }
 
 // check rejects options that do not suit the number of traces.
-func (o *Options) check(traces int) error {
+func (o *Options) check(inputs []string, traces int) error {
 	switch {
 	case traces == 0:
-		return OptionError("the folder contains no traces")
+		return OptionError("%s contains no traces", strings.Join(inputs, ", "))
 	case traces > 1 && o.TraceID != "":
 		return OptionError("--trace-id needs a single trace, but there are several")
 	case o.TraceID != "":

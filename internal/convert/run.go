@@ -59,7 +59,7 @@ func New(ctx context.Context, traces []string, out string, o Options) (_ *Conver
 		}
 		paths = []string{tracefile.Merged}
 	}
-	if err := o.check(len(paths)); err != nil {
+	if err := o.check(traces, len(paths)); err != nil {
 		return nil, err
 	}
 	if err := c.open(many); err != nil {

@@ -208,8 +208,12 @@ def test_bad_input(tmp_path: pathlib.Path) -> None:
     with pytest.raises(tpconvert.Error, match="bad.json") as failed:
         tpconvert.convert(bad, tmp_path / "out")
     assert failed.value.code == 4
-    with pytest.raises(tpconvert.Error, match="not a dataset"):
+    with pytest.raises(tpconvert.Error, match="bad.json"):
         tpconvert.open(tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(tpconvert.Error, match="contains no traces"):
+        tpconvert.open(empty)
     with pytest.raises(FileNotFoundError, match="no dataset or trace"):
         tpconvert.open(tmp_path / "none")
     with pytest.raises(tpconvert.Error) as refused:

@@ -312,7 +312,7 @@ func TestLayouts(t *testing.T) {
 			args := strings.Join(tables.Rows("args", "key", "int_value", "string_value"), " ")
 			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant",
 				"buf|NULL|-7 1099511627776 c text  |65535 200 do_work 192.0.2.1      f 100%", "function|NULL|do_work",
-				"id|3|NULL args|6|NULL", "args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL"} {
+				"id|3|NULL args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL", "args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL"} {
 				if !strings.Contains(args, want) {
 					t.Errorf("%s is not among %s", want, args)
 				}

@@ -92,11 +92,11 @@ func (e *Event) Text(name string) []byte {
 	return nil
 }
 
-// each calls f with every value of a repeated field.
-func (e *Event) each(name string, f func(uint64)) {
+// each calls f with every element of an array.
+func (e *Event) each(name string, f func(*value)) {
 	for i := range e.values {
 		if e.values[i].field.Name == name {
-			f(e.values[i].bits)
+			f(&e.values[i])
 		}
 	}
 }

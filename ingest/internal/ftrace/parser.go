@@ -116,14 +116,25 @@ func (p *Parser) Record(e *Event) {
 	}
 	p.set.Reset()
 	for i := range e.values {
-		v := &e.values[i]
-		if v.field.Type == Text {
+		switch v := &e.values[i]; {
+		case v.field.Type == Text:
 			p.set.AddText(v.field.key, v.field.key, v.text)
-		} else {
+		case v.field.Array:
+			p.addElement(&p.set, e, v)
+		default:
 			p.set.Add(v.field.key, e.arg(v))
 		}
 	}
 	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
+}
+
+// addElement adds an element of an array.
+func (p *Parser) addElement(set *model.ArgSet, e *Event, v *value) {
+	f, i := v.field, set.NextIndex(v.field.key)
+	for len(f.elements) <= i {
+		f.elements = append(f.elements, p.Store.Strings.Intern(model.ArrayKey(f.Name, len(f.elements))))
+	}
+	set.AddFlat(f.key, f.elements[i], e.arg(v))
 }
 
 // RecordArgs is Record for a decoder that adds the args itself.

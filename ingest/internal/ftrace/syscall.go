@@ -35,11 +35,8 @@ func sysEnter(p *Parser, e *Event) {
 	if name == 0 {
 		return
 	}
-	key := p.word("args")
 	args := model.ArgFunc(func(set *model.ArgSet) {
-		e.each("args", func(v uint64) {
-			set.AddFlat(key, p.word(model.ArrayKey("args", set.NextIndex(key))), model.UintArg(v))
-		})
+		e.each("args", func(v *value) { p.addElement(set, e, v) })
 	})
 	utid := p.thread(e)
 	if name == s.returns {

@@ -12,7 +12,7 @@ import (
 
 // tracepointList has a line for each tracepoint with a message in Perfetto's
 // FtraceEvent: its field number there, its name, and the tracepoint's fields as
-// number:name:type.
+// number:name:type, with [] after the name of an array.
 //
 //go:embed tracepoints.txt
 var tracepointList string
@@ -34,11 +34,13 @@ var fieldTypes = map[string]FieldType{"i64": Int64, "i32": Int32, "u64": Uint64,
 
 // A Field is one field of a tracepoint.
 type Field struct {
-	Name string
-	Type FieldType
+	Name  string
+	Type  FieldType
+	Array bool // an event has the field once for each element
 
-	key    model.StringID
-	symbol bool // the number stands for a kernel function that the trace names
+	key      model.StringID
+	elements []model.StringID // keys of an array's elements
+	symbol   bool             // the number stands for a kernel function that the trace names
 }
 
 // A Tracepoint is a kind of event.
@@ -85,7 +87,8 @@ var tracepoints = sync.OnceValue(func() []Tracepoint {
 			for len(t.Fields) <= i {
 				t.Fields = append(t.Fields, Field{})
 			}
-			t.Fields[i] = Field{Name: parts[1], Type: fieldTypes[parts[2]]}
+			name, isArray := strings.CutSuffix(parts[1], "[]")
+			t.Fields[i] = Field{Name: name, Type: fieldTypes[parts[2]], Array: isArray}
 		}
 		all[number] = t
 	}

@@ -32,8 +32,12 @@ func tracepoints(types *protoregistry.Files) ([]byte, error) {
 		fmt.Fprintf(&b, "%d %s", event.Number(), event.Name())
 		for j, fields := 0, event.Message().Fields(); j < fields.Len(); j++ {
 			f := fields.Get(j)
+			name := string(f.Name())
+			if f.IsList() {
+				name += "[]"
+			}
 			if kind, ok := kinds[f.Kind()]; ok {
-				fmt.Fprintf(&b, " %d:%s:%s", f.Number(), f.Name(), kind)
+				fmt.Fprintf(&b, " %d:%s:%s", f.Number(), name, kind)
 			}
 		}
 		b.WriteByte('\n')

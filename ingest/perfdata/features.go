@@ -18,6 +18,7 @@ const featureFolder = 24
 // featureReaders read the supported features, by number. They return false for
 // damaged data.
 var featureReaders = map[uint64]func(*tokenizer, *words) bool{
+	1:             (*tokenizer).tracingData,
 	2:             (*tokenizer).buildIDs,
 	3:             (*tokenizer).hostname,
 	4:             (*tokenizer).release,
@@ -33,7 +34,7 @@ var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 
 // featureNames are the names of unsupported features.
 var featureNames = map[uint64]string{
-	1: "tracing_data", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
+	5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
 	13: "cpu_topology", 14: "numa_topology", 15: "branch_stack", 16: "pmu_mappings", 18: "auxtrace", 19: "stat", 20: "cache",
 	21: "sample_time", 22: "mem_topology", 23: "clockid", 25: "bpf_prog_info", 26: "bpf_btf",
 	28: "cpu_pmu_caps", 30: "hybrid_topology", 31: "pmu_caps",
@@ -249,6 +250,9 @@ func (t *tokenizer) metaInfo(w *words) bool {
 		value, ok := w.text()
 		if !ok {
 			return false
+		}
+		if string(key) == "system_wide_collection" && string(value) == "true" {
+			t.recording.allThreads = true
 		}
 		if string(key) != "event_type_info" {
 			continue

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
+	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
 )
@@ -48,23 +49,24 @@ var contexts = map[uint64]cpuMode{
 // parser turns tokens into rows.
 type parser struct {
 	*model.Context
-	recording *recording
-	processes map[uint32]*process // by pid
-	kernel    kernel
-	changes   int // count of changes to the mappings of kernels
-	modes     [len(cpuModes)]model.StringID
-	noName    model.StringID
-	counters  []model.CounterID // of a sample's values
-	frames    []frame
-	codes     *codes
-	space     space
-	registers []uint64 // of user code
-	users     []uint64 // its frames
-	sums      sums
-	deferred  map[uint32][]deferred // by tid
-	forks     map[uint32]*fork      // by tid
-	ends      map[model.UPID]int64  // of processes, if all their threads have ended, ns
-	parents   map[uint32]uint32     // of processes that ran before the recording, by pid
+	recording   *recording
+	processes   map[uint32]*process // by pid
+	kernel      kernel
+	changes     int // count of changes to the mappings of kernels
+	modes       [len(cpuModes)]model.StringID
+	noName      model.StringID
+	counters    []model.CounterID // of a sample's values
+	frames      []frame
+	codes       *codes
+	space       space
+	registers   []uint64 // of user code
+	users       []uint64 // its frames
+	sums        sums
+	deferred    map[uint32][]deferred // by tid
+	forks       map[uint32]*fork      // by tid
+	ends        map[model.UPID]int64  // of processes, if all their threads have ended, ns
+	parents     map[uint32]uint32     // of processes that ran before the recording, by pid
+	tracepoints *rawftrace.Decoder    // nil without descriptions of tracepoints
 }
 
 // deferred is a sample whose callers in user code a later record has.
@@ -286,6 +288,7 @@ func (p *parser) sample(ts int64, timed bool, token []byte) {
 	v.CPUMode = p.modes[mode]
 	owner := p.process(pidOf(token, samplePID))
 	chain, after := rest[reads:][:8*pidOf(token, sampleChain)], rest[reads:][8*pidOf(token, sampleChain):]
+	tracepoint, after := after[:pidOf(token, sampleRecord)], after[pidOf(token, sampleRecord):]
 	chain, inKernel, cookie, waits := cutDeferred(chain)
 	v.Callsite = p.callsite(owner, mode, chain, p.unwind(ts, owner, e, token, after))
 	if !timed {
@@ -293,6 +296,9 @@ func (p *parser) sample(ts int64, timed bool, token []byte) {
 		p.File.Unread(model.StatUnreadFact, model.None, "thread of a sample without a time").
 			Say("sample without a time is only in the profile of all threads", "samples without a time are only in the profile of all threads").
 			Add(model.LogEntry{})
+		if len(tracepoint) > 0 {
+			p.unreadTracepoint()
+		}
 		return
 	}
 	cpu := int64(model.None)
@@ -310,6 +316,9 @@ func (p *parser) sample(ts int64, timed bool, token []byte) {
 	}
 	v.CounterSet = p.Store.Stacks.CounterSet(p.counters)
 	row := int64(p.Store.Stacks.AddSample(v))
+	if len(tracepoint) > 0 {
+		p.tracepoint(ts, cpu, e, tracepoint)
+	}
 	if waits {
 		p.Store.StackSample.Pin(row)
 		tid := pidOf(token, sampleThread)

@@ -696,6 +696,8 @@ func FuzzPerfData(f *testing.F) {
 		f.Add(r.compressed(81))
 	}
 	f.Add(aux(4).file())
+	f.Add(scheduling(binary.LittleEndian).all().file())
+	f.Add(scheduling(binary.BigEndian).all().stream())
 	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "perf" {
 			return

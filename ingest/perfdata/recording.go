@@ -12,6 +12,7 @@ type recording struct {
 	byID       map[uint64]int // indices of events, by the ids of their counters
 	buildIDs   map[mappedFile]string
 	simpleperf bool
+	allThreads bool // of the machine, or of some of its CPUs
 	symbols    symbols
 	start      *int64 // earliest time of a record, ns of the trace clock, nil if none has a time
 }

@@ -42,7 +42,8 @@ const (
 
 // The layout of a sample's token: these fields, then its counter values, then the
 // addresses of its stack, innermost first, with context markers in between, then the
-// registers and the copy of the stack from which the callers of user code are found.
+// event of a tracepoint, then the registers and the copy of the stack from which the
+// callers of user code are found.
 const (
 	sampleMode    = 1 // CPU mode
 	sampleHas     = 2
@@ -54,7 +55,8 @@ const (
 	sampleWeight  = 24 // the period
 	sampleChain   = 32 // number of addresses
 	sampleRegs    = 36 // number of registers
-	sampleFixed   = 40
+	sampleRecord  = 40 // size of the tracepoint's event
+	sampleFixed   = 44
 	sampleReadLen = 16 // id of the counter, 0 for the sample's own, and value
 )
 
@@ -121,6 +123,13 @@ func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 	}
 	length := len(b) - from - sampleFixed - sampleReadLen*int(binary.LittleEndian.Uint32(b[from+sampleReads:]))
 	binary.LittleEndian.PutUint32(b[from+sampleChain:], uint32(length/8))
+	if has(sampleRaw) {
+		raw := rec.take(uint64(rec.uint32()))
+		if e.tracepoints() {
+			binary.LittleEndian.PutUint32(b[from+sampleRecord:], uint32(len(raw)))
+			b = append(b, raw...)
+		}
+	}
 	if e.unwinds() && !users && !rec.short {
 		b = appendUserStack(b, rec, e, from)
 	}
@@ -130,9 +139,6 @@ func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 // appendUserStack appends the registers of user code and the copy of its stack to the token that starts at from, if the sample
 // has both.
 func appendUserStack(b []byte, rec *record, e *event, from int) []byte {
-	if e.sampleType&sampleRaw != 0 {
-		rec.take(uint64(rec.uint32()))
-	}
 	if e.sampleType&sampleBranches != 0 {
 		n := rec.uint64()
 		if e.branches&branchIndex != 0 {

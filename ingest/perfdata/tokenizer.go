@@ -273,6 +273,9 @@ func (t *tokenizer) event(attr, ids []byte) error {
 	if len(t.recording.events) == 0 {
 		t.in.UseClock(e.clock.ID)
 	}
+	if e.tracepoints() {
+		t.in.Machine.UseIdleProcess()
+	}
 	return t.recording.add(t.in.Context, e, numbers)
 }
 
@@ -327,7 +330,7 @@ func (t *tokenizer) record(rec *record) error {
 		return t.kernelRecord(rec)
 	}
 	switch rec.kind {
-	case recordFinishedRound, recordFinishedInit, recordIDIndex, recordThreadMap, recordCPUMap, recordEventType:
+	case recordFinishedRound, recordFinishedInit, recordIDIndex, recordCPUMap, recordEventType:
 		// The sorter does not need rounds, and ids come with the events.
 	case recordHeaderAttr:
 		return t.headerAttr(rec)
@@ -340,12 +343,10 @@ func (t *tokenizer) record(rec *record) error {
 		}
 	case recordEventUpdate:
 		t.eventUpdate(rec)
+	case recordThreadMap:
+		t.threadMap(rec)
 	case recordTracingData:
-		t.notRead(rec)
-		// perf writes the data after its record, simpleperf inside it.
-		if size := int64(rec.uint32()); size > int64(len(rec.data)) {
-			return t.discard((size + 7) &^ 7)
-		}
+		return t.tracingRecord(rec)
 	case recordAuxtraceInfo:
 		t.aux.info(rec)
 	case recordAuxtrace:

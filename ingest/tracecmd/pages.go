@@ -10,6 +10,7 @@ import (
 	"math/bits"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -60,7 +61,7 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 	if b.clock == "x86-tsc" || b.clock == "tsc2nsec" {
 		p.tsc = r.tsc
 	}
-	p.stream = r.in.Sorter.NewStream(r.parser)
+	p.stream = r.in.Sorter.NewStream(parser{r.decoder})
 	if packed {
 		in = &chunkReader{reader: r, in: in}
 	}
@@ -129,11 +130,11 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if int64(packed) > c.file.Size {
-			return 0, errTruncated
+			return 0, rawftrace.ErrTruncated
 		}
 		data := make([]byte, packed)
 		if _, err := io.ReadFull(c.in, data); err != nil {
-			return 0, errTruncated
+			return 0, rawftrace.ErrTruncated
 		}
 		if c.rest, err = c.decompress(data, size); err != nil {
 			return 0, err
@@ -147,7 +148,7 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 func (c *chunkReader) number() (uint32, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(c.in, b[:]); err != nil {
-		return 0, errTruncated
+		return 0, rawftrace.ErrTruncated
 	}
 	return c.order.Uint32(b[:]), nil
 }
@@ -160,17 +161,14 @@ func (p *pages) page(page []byte, offset int64) error {
 		return nil // truncation is counted elsewhere
 	}
 	time := p.order.Uint64(page)
-	commit := uint64(p.order.Uint32(page[8:]))
-	if p.commitSize == 8 {
-		commit = p.order.Uint64(page[8:])
-	}
+	commit := p.commit(page[8:])
 	if commit&missedEvents != 0 {
 		p.in.SetStat(model.StatFtraceCPUHasDataLoss, p.cpu, 1)
 	}
 	events := page[p.dataOffset:]
 	if size := commit & commitMask; size < uint64(len(events)) {
 		if after := events[size:]; commit&missedStored != 0 && int64(len(after)) >= p.commitSize {
-			p.in.File.Add(ftrace.StatEventsLost, p.cpu, int64(p.parser.integer(after[:p.commitSize], false)&math.MaxInt64))
+			p.in.File.Add(ftrace.StatEventsLost, p.cpu, int64(p.commit(after)&math.MaxInt64))
 		}
 		events = events[:size]
 	}
@@ -224,6 +222,14 @@ func (p *pages) page(page []byte, offset int64) error {
 	return nil
 }
 
+// commit reads a number of the size of a page's commit field.
+func (r *reader) commit(b []byte) uint64 {
+	if r.commitSize == 8 {
+		return r.order.Uint64(b)
+	}
+	return uint64(r.order.Uint32(b))
+}
+
 // cut ends a page at an incomplete record. That is damage, except in the last page of a truncated file.
 func (p *pages) cut(page []byte, offset int64) error {
 	if len(page) == cap(page) {
@@ -247,8 +253,7 @@ func (p *pages) push(time uint64, data []byte, offset int64) error {
 		p.damaged(offset, errors.New("an event without a format number"))
 		return nil
 	}
-	id := p.order.Uint16(data)
-	if p.parser.formats[id] == nil {
+	if id, described := p.decoder.Format(data); !described {
 		u := p.unread[id]
 		if u == nil {
 			u = p.in.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("unknown format %d event", id))

@@ -2,6 +2,7 @@ package tracecmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -46,38 +48,38 @@ var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: 
 	optionTimeShift: "guest time shift", optionGuest: "guest", 23: "type information (BTF)", 24: "last boot", 25: "modules"}
 
 // version6 reads the rest of a version 6 file, whose parts come in a fixed order.
-func (r *reader) version6(c *cursor) error {
+func (r *reader) version6(c *rawftrace.Cursor) error {
 	r.headerInfo(c)
-	r.ftraceEvents(c)
-	r.eventFormats(c)
-	r.parser.symbols = parseKallsyms(c.bytes(int64(c.uint32())))
-	r.parser.printks = parsePrintks(c.bytes(int64(c.uint32())))
-	r.parser.setComms(c.long())
-	cpus := c.uint32()
-	kind := string(c.bytes(10))
+	r.decoder.FtraceEvents(c)
+	r.decoder.EventFormats(c)
+	r.decoder.Kallsyms(c)
+	r.decoder.PrintkFormats(c)
+	r.decoder.Cmdlines(c)
+	cpus := c.Uint32()
+	kind := string(c.Bytes(10))
 	if kind == "options  \x00" {
-		for c.err == nil {
-			id := c.uint16()
-			if id == optionDone || c.err != nil {
+		for c.Err == nil {
+			id := c.Uint16()
+			if id == optionDone || c.Err != nil {
 				break
 			}
-			data := c.bytes(int64(c.uint32()))
+			data := c.Bytes(int64(c.Uint32()))
 			if id == optionBuffer {
 				b := r.cursorOf(data)
-				r.buffers = append(r.buffers, buffer{at: int64(b.uint64()), name: b.text(), pageSize: r.pageSize})
-				c.err = errors.Join(c.err, b.err)
+				r.buffers = append(r.buffers, buffer{at: int64(b.Uint64()), name: b.Text(), pageSize: r.pageSize})
+				c.Err = errors.Join(c.Err, b.Err)
 				continue
 			}
-			r.option(id, data, c.at)
+			r.option(id, data, c.At)
 		}
-		kind = string(c.bytes(10))
+		kind = string(c.Bytes(10))
 	}
-	if c.err != nil {
-		return c.err
+	if c.Err != nil {
+		return c.Err
 	}
 	if kind == "latency  \x00" {
 		r.in.UseClock(clockOf(r.clock).ID)
-		return r.in.Embedded("systrace", io.LimitReader(c.r, c.left))
+		return r.in.Embedded("systrace", io.LimitReader(c.R, c.Left))
 	}
 	if kind != "flyrecord\x00" {
 		return fmt.Errorf("%.20q where the kind of data was expected", kind)
@@ -86,38 +88,38 @@ func (r *reader) version6(c *cursor) error {
 	r.cpuTable(c, &top, cpus)
 	r.buffers = append([]buffer{top}, r.buffers...)
 	for i := range r.buffers {
-		if b := &r.buffers[i]; b.at != 0 && c.err == nil {
+		if b := &r.buffers[i]; b.at != 0 && c.Err == nil {
 			at := r.cursor(b.at)
-			at.expect("flyrecord\x00")
+			at.Expect("flyrecord\x00")
 			r.cpuTable(at, b, cpus)
-			c.err = at.err
+			c.Err = at.Err
 		}
 	}
-	return c.err
+	return c.Err
 }
 
 // cpuTable reads the extents of each CPU's pages.
-func (r *reader) cpuTable(c *cursor, b *buffer, cpus uint32) {
+func (r *reader) cpuTable(c *rawftrace.Cursor, b *buffer, cpus uint32) {
 	for cpu := range int64(cpus) {
-		if c.err != nil {
+		if c.Err != nil {
 			return
 		}
-		b.cpus = append(b.cpus, cpuData{cpu, int64(c.uint64()), int64(c.uint64())})
+		b.cpus = append(b.cpus, cpuData{cpu, int64(c.Uint64()), int64(c.Uint64())})
 	}
 }
 
 // version7 reads the options of a version 7 file and the sections that they point to.
-func (r *reader) version7(c *cursor) error {
-	r.compression = c.text()
-	c.text() // version of the compressor
+func (r *reader) version7(c *rawftrace.Cursor) error {
+	r.compression = c.Text()
+	c.Text() // version of the compressor
 	if r.compression == "none" {
 		r.compression = ""
 	}
-	if r.compression != "" && r.compression != "zlib" && r.compression != "zstd" && c.err == nil {
-		return format.Errorf(format.ErrUnsupported, c.at, "compression %.20q", r.compression)
+	if r.compression != "" && r.compression != "zlib" && r.compression != "zstd" && c.Err == nil {
+		return format.Errorf(format.ErrUnsupported, c.At, "compression %.20q", r.compression)
 	}
 	seen := map[uint64]bool{}
-	for at := c.uint64(); at != 0 && c.err == nil; {
+	for at := c.Uint64(); at != 0 && c.Err == nil; {
 		if seen[at] {
 			return fmt.Errorf("options that point back to byte %d", at)
 		}
@@ -128,50 +130,50 @@ func (r *reader) version7(c *cursor) error {
 		}
 		at = next
 	}
-	return c.err
+	return c.Err
 }
 
 // options reads a section of options, and returns the offset of the next one, or 0 if
 // there is none.
 func (r *reader) options(at int64) (next uint64, err error) {
 	c, err := r.section(at, optionDone)
-	for err == nil && c.err == nil {
-		id := c.uint16()
-		data := c.bytes(int64(c.uint32()))
-		if c.err != nil {
+	for err == nil && c.Err == nil {
+		id := c.Uint16()
+		data := c.Bytes(int64(c.Uint32()))
+		if c.Err != nil {
 			break
 		}
 		o := r.cursorOf(data)
 		switch {
 		case id == optionDone:
-			next = o.uint64()
-			return next, o.err
+			next = o.Uint64()
+			return next, o.Err
 		case id == optionBuffer:
 			err = r.bufferOption(o)
 		case id == bufferText:
 			r.in.File.Unread(model.StatUnreadFact, model.None, "text buffer").AddAt(at)
 		case id >= headerInfo && id < bufferText:
-			err = r.part(id, int64(o.uint64()))
+			err = r.part(id, int64(o.Uint64()))
 		default:
 			r.option(id, data, at)
 		}
-		err = errors.Join(err, o.err)
+		err = errors.Join(err, o.Err)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return 0, c.err
+	return 0, c.Err
 }
 
 // bufferOption reads the extents of a buffer's pages.
-func (r *reader) bufferOption(o *cursor) error {
-	at := int64(o.uint64())
-	b := buffer{name: o.text(), clock: o.text(), pageSize: int64(o.uint32())}
-	for range o.uint32() {
-		if o.err != nil {
-			return o.err
+func (r *reader) bufferOption(o *rawftrace.Cursor) error {
+	at := int64(o.Uint64())
+	b := buffer{name: o.Text(), clock: o.Text(), pageSize: int64(o.Uint32())}
+	for range o.Uint32() {
+		if o.Err != nil {
+			return o.Err
 		}
-		b.cpus = append(b.cpus, cpuData{int64(o.uint32()), int64(o.uint64()), int64(o.uint64())})
+		b.cpus = append(b.cpus, cpuData{int64(o.Uint32()), int64(o.Uint64()), int64(o.Uint64())})
 	}
 	_, compressed, err := r.sectionHead(at, optionBuffer)
 	b.compressed = compressed
@@ -189,27 +191,27 @@ func (r *reader) part(id uint16, at int64) error {
 	case headerInfo:
 		r.headerInfo(c)
 	case ftraceEvents:
-		r.ftraceEvents(c)
+		r.decoder.FtraceEvents(c)
 	case eventFormats:
-		r.eventFormats(c)
+		r.decoder.EventFormats(c)
 	case kallsyms:
-		r.parser.symbols = parseKallsyms(c.bytes(int64(c.uint32())))
+		r.decoder.Kallsyms(c)
 	case printkFormats:
-		r.parser.printks = parsePrintks(c.bytes(int64(c.uint32())))
+		r.decoder.PrintkFormats(c)
 	case cmdlines:
-		r.parser.setComms(c.long())
+		r.decoder.Cmdlines(c)
 	}
-	return c.err
+	return c.Err
 }
 
 // sectionHead reads the header of a section, and returns a cursor after it.
-func (r *reader) sectionHead(at int64, id uint16) (c *cursor, compressed bool, err error) {
+func (r *reader) sectionHead(at int64, id uint16) (c *rawftrace.Cursor, compressed bool, err error) {
 	c = r.cursor(at)
-	got, flags := c.uint16(), c.uint16()
-	c.uint32() // description
-	c.left = min(c.left, int64(min(c.uint64(), 1<<62)))
+	got, flags := c.Uint16(), c.Uint16()
+	c.Uint32() // description
+	c.Left = min(c.Left, int64(min(c.Uint64(), 1<<62)))
 	switch {
-	case c.err != nil:
+	case c.Err != nil:
 		return nil, false, format.Errorf(format.ErrCorrupt, at, "truncated before section %d", id)
 	case got != id:
 		return nil, false, format.Errorf(format.ErrCorrupt, at, "section %d where %d was expected", got, id)
@@ -218,26 +220,26 @@ func (r *reader) sectionHead(at int64, id uint16) (c *cursor, compressed bool, e
 }
 
 // section returns a cursor over the contents of a section.
-func (r *reader) section(at int64, id uint16) (*cursor, error) {
+func (r *reader) section(at int64, id uint16) (*rawftrace.Cursor, error) {
 	c, compressed, err := r.sectionHead(at, id)
 	if err != nil || !compressed {
 		return c, err
 	}
-	packed, size := c.uint32(), c.uint32()
-	data := c.bytes(int64(packed))
-	if c.err == nil {
-		data, c.err = r.decompress(data, size)
+	packed, size := c.Uint32(), c.Uint32()
+	data := c.Bytes(int64(packed))
+	if c.Err == nil {
+		data, c.Err = r.decompress(data, size)
 	}
-	if c.err != nil {
-		return nil, format.Errorf(format.ErrCorrupt, at, "section %d: %v", id, c.err)
+	if c.Err != nil {
+		return nil, format.Errorf(format.ErrCorrupt, at, "section %d: %v", id, c.Err)
 	}
 	c = r.cursorOf(data)
-	c.at = at
+	c.At = at
 	return c, nil
 }
 
-func (r *reader) cursorOf(data []byte) *cursor {
-	return &cursor{r: bytes.NewReader(data), left: int64(len(data)), order: r.order}
+func (r *reader) cursorOf(data []byte) *rawftrace.Cursor {
+	return &rawftrace.Cursor{R: bytes.NewReader(data), Left: int64(len(data)), Order: r.order}
 }
 
 // maxExpanded is the maximum decompressed size of a part, which is held in memory.
@@ -299,8 +301,8 @@ func (r *reader) option(id uint16, data []byte, at int64) {
 		r.cpuStat(text)
 	case optionTSC2NSec:
 		c := r.cursorOf(data)
-		tsc := &tscClock{c.uint32(), c.uint32()}
-		if c.err == nil && tsc.shift < 64 {
+		tsc := &tscClock{c.Uint32(), c.Uint32()}
+		if c.Err == nil && tsc.shift < 64 {
 			r.tsc = tsc
 		}
 	case optionCPUCount, optionVersion, optionTraceID:
@@ -340,43 +342,10 @@ func (r *reader) cpuStat(text string) {
 }
 
 // headerInfo reads the kernel's descriptions of page and event headers.
-func (r *reader) headerInfo(c *cursor) {
-	c.expect("header_page\x00")
-	for f := range fields(c.long()) {
-		switch f.name {
-		case "commit":
-			r.commitSize = int64(f.size)
-		case "data":
-			r.dataOffset = int64(f.offset)
-		}
-	}
-	c.expect("header_event\x00")
-	c.long()
-	if c.err == nil && (r.commitSize != 4 && r.commitSize != 8 || r.dataOffset < 12 || r.dataOffset > 64) {
-		c.err = fmt.Errorf("pages with commits of %d bytes and data at %d", r.commitSize, r.dataOffset)
-	}
-}
-
-func (r *reader) ftraceEvents(c *cursor) {
-	for range c.uint32() {
-		if c.err != nil {
-			return
-		}
-		r.parser.addFormat(c.long())
-	}
-}
-
-func (r *reader) eventFormats(c *cursor) {
-	for range c.uint32() {
-		c.text() // system
-		for range c.uint32() {
-			if c.err != nil {
-				return
-			}
-			r.parser.addFormat(c.long())
-		}
-		if c.err != nil {
-			return
-		}
+func (r *reader) headerInfo(c *rawftrace.Cursor) {
+	commit, data := rawftrace.PageHeaders(c)
+	r.commitSize, r.dataOffset = cmp.Or(commit, r.commitSize), cmp.Or(data, r.dataOffset)
+	if c.Err == nil && (r.commitSize != 4 && r.commitSize != 8 || r.dataOffset < 12 || r.dataOffset > 64) {
+		c.Err = fmt.Errorf("pages with commits of %d bytes and data at %d", r.commitSize, r.dataOffset)
 	}
 }

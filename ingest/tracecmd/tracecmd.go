@@ -13,6 +13,7 @@ import (
 	"io"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -20,9 +21,9 @@ import (
 // Format is trace-cmd's binary files.
 var Format = &format.Format{
 	Name: "trace_cmd", Title: "trace.dat",
-	Sniff:       func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
+	Sniff:       func(head []byte) bool { return bytes.HasPrefix(head, []byte(rawftrace.Magic)) },
 	Read:        read,
-	Unsupported: []format.Signature{{Name: "trace.dat of trace-cmd", Bytes: magic}}, // cut off within it
+	Unsupported: []format.Signature{{Name: "trace.dat of trace-cmd", Bytes: rawftrace.Magic}}, // cut off within it
 }
 
 var statParseErrors = model.NewStat(1022, model.StatInfo{
@@ -30,18 +31,13 @@ var statParseErrors = model.NewStat(1022, model.StatInfo{
 	Description: "CPUs, pages and events of trace-cmd files that cannot be read.",
 })
 
-const magic = "\x17\x08\x44tracing"
-
-// errTruncated is the error of a cursor at the end of its data.
-var errTruncated = errors.New("truncated")
-
 // reader reads a file.
 type reader struct {
 	in      *format.Input
 	file    *spool.File
 	order   binary.ByteOrder
 	version string
-	parser  *parser
+	decoder *rawftrace.Decoder
 
 	pageSize    int64
 	compression string // "" for none
@@ -79,7 +75,7 @@ func read(in *format.Input) error {
 	}
 	defer file.Close()
 	in.Machine.UseIdleProcess()
-	r := &reader{in: in, file: file, parser: newParser(in.Context), commitSize: 8, dataOffset: 16}
+	r := &reader{in: in, file: file, commitSize: 8, dataOffset: 16}
 	c := r.cursor(0)
 	if err := r.header(c); err != nil {
 		return r.fault(c, err)
@@ -88,32 +84,33 @@ func read(in *format.Input) error {
 }
 
 // fault returns the file's own read error if there is one, else err as an error at the cursor.
-func (r *reader) fault(c *cursor, err error) error {
+func (r *reader) fault(c *rawftrace.Cursor, err error) error {
 	var known *format.Error
 	switch {
 	case r.file.Err() != nil:
 		return r.file.Err()
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, errTruncated):
-		return format.Errorf(format.ErrCorrupt, c.at, "truncated before its data")
+	case errors.Is(err, rawftrace.ErrTruncated):
+		return format.Errorf(format.ErrCorrupt, c.At, "truncated before its data")
 	}
-	return format.Errorf(format.ErrCorrupt, c.at, "%v", err)
+	return format.Errorf(format.ErrCorrupt, c.At, "%v", err)
 }
 
 // header reads everything except the buffers.
-func (r *reader) header(c *cursor) error {
-	c.bytes(int64(len(magic)))
-	r.version = c.text()
+func (r *reader) header(c *rawftrace.Cursor) error {
+	c.Bytes(int64(len(rawftrace.Magic)))
+	r.version = c.Text()
 	r.order = binary.LittleEndian
-	if c.uint8() != 0 {
+	if c.Uint8() != 0 {
 		r.order = binary.BigEndian
 	}
-	c.order, r.parser.order = r.order, r.order
-	c.uint8() // size of a long, which the formats give for each field
-	r.pageSize = int64(c.uint32())
-	if c.err != nil {
-		return c.err
+	c.Order = r.order
+	r.decoder = rawftrace.NewDecoder(r.in.Context, r.order, statParseErrors)
+	c.Uint8() // size of a long, which the formats give for each field
+	r.pageSize = int64(c.Uint32())
+	if c.Err != nil {
+		return c.Err
 	}
 	switch r.version {
 	case "6":
@@ -121,7 +118,7 @@ func (r *reader) header(c *cursor) error {
 	case "7":
 		return r.version7(c)
 	}
-	return format.Errorf(format.ErrUnsupported, int64(len(magic)), "version %.20q", r.version)
+	return format.Errorf(format.ErrUnsupported, int64(len(rawftrace.Magic)), "version %.20q", r.version)
 }
 
 // clocks are the ids of the kernel's trace clocks. Other clocks start at an arbitrary time.
@@ -179,7 +176,20 @@ func (r *reader) checkExtents() error {
 }
 
 // cursor returns a cursor at an offset of the file.
-func (r *reader) cursor(offset int64) *cursor {
+func (r *reader) cursor(offset int64) *rawftrace.Cursor {
 	size := r.file.Size - offset
-	return &cursor{r: io.NewSectionReader(r.file, offset, max(size, 0)), at: offset, left: max(size, 0), order: r.order}
+	return &rawftrace.Cursor{R: io.NewSectionReader(r.file, offset, max(size, 0)), At: offset, Left: max(size, 0), Order: r.order}
+}
+
+// parser turns events, in order of time, into rows.
+type parser struct{ *rawftrace.Decoder }
+
+// Event turns an event into rows. The token has the CPU and the kernel's data.
+func (p parser) Event(ts int64, token []byte) error {
+	cpu, n := binary.Uvarint(token)
+	if e := p.Decode(ts, int64(cpu), token[n:]); e != nil {
+		p.Record(e)
+		p.Handle(e)
+	}
+	return nil
 }

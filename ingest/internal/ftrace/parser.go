@@ -22,7 +22,9 @@ var StatEventsLost = model.NewStat(1052, model.StatInfo{
 type Parser struct {
 	*model.Context
 	// OldStates says that states of threads are encoded as by Linux before 4.14, whatever the machine's kernel is. Those of text are.
-	OldStates   bool
+	OldStates bool
+	// Partial says that switches and wakeups are missing on purpose, so that they do not tell which thread runs on a CPU.
+	Partial     bool
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // built when first needed
 	words       words
@@ -87,6 +89,12 @@ func (p *Parser) prepare(t *Tracepoint) {
 	}
 }
 
+// Field prepares a field that a known tracepoint has in the trace alone.
+func (p *Parser) Field(f Field) *Field {
+	f.key = p.Store.Strings.Intern(f.Name)
+	return &f
+}
+
 // Tracepoint returns the tracepoint with this number in Perfetto's FtraceEvent,
 // or nil if it is newer than the list. Retired numbers have a tracepoint without
 // a name or fields.
@@ -111,7 +119,7 @@ func (p *Parser) TracepointNamed(name string) *Tracepoint {
 // Record stores an event in ftrace_event. The handler of scheduler switches
 // stores those itself, because it knows the thread better.
 func (p *Parser) Record(e *Event) {
-	if e.Tracepoint == p.sched.switches {
+	if e.Tracepoint == p.sched.switches && !p.Partial {
 		return
 	}
 	p.set.Reset()

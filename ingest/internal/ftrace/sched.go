@@ -127,7 +127,7 @@ func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state i
 }
 
 func schedSwitch(p *Parser, e *Event) {
-	if !p.has(e, "prev_pid", "next_pid") {
+	if p.Partial || !p.has(e, "prev_pid", "next_pid") {
 		return
 	}
 	prev := Task{unsigned(e.Int("prev_pid")), p.text(e, "prev_comm"), int32(e.Int("prev_prio"))}
@@ -167,7 +167,7 @@ func (p *Parser) wakeup(e *Event) {
 }
 
 func (p *Parser) wake(e *Event, remote bool) {
-	if !p.has(e, "pid") {
+	if p.Partial || !p.has(e, "pid") {
 		return
 	}
 	wakee := p.Machine.Thread(unsigned(e.Int("pid")))

@@ -1,4 +1,4 @@
-package tracecmd
+package rawftrace
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 // printk writes the message of trace_printk: a format with its values, which the kernel
 // stores as vbin_printf in lib/vsprintf.c does. long is the size of a pointer in bytes. It
 // returns false if the message is damaged.
-func (p *parser) printk(format, values []byte, long int) ([]byte, bool) {
-	m := message{parser: p, values: values, long: long}
+func (d *Decoder) printk(format, values []byte, long int) ([]byte, bool) {
+	m := message{Decoder: d, values: values, long: long}
 	for len(format) > 0 && !m.damaged {
 		text, rest, found := bytes.Cut(format, []byte{'%'})
 		m.text = append(m.text, text...)
@@ -31,7 +31,7 @@ const (
 
 // message is a message of trace_printk as far as it is written.
 type message struct {
-	*parser
+	*Decoder
 	text    []byte
 	values  []byte
 	at      int // position in values

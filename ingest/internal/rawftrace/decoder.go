@@ -1,4 +1,6 @@
-package tracecmd
+// Package rawftrace decodes events of ftrace as the kernel's buffers have them, by the descriptions of tracefs: those in the files of
+// trace-cmd, and those in samples of perf.
+package rawftrace
 
 import (
 	"bytes"
@@ -11,11 +13,11 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// parser turns events, in timestamp order, into rows.
-type parser struct {
-	*model.Context
-	ftrace  *ftrace.Parser
-	order   binary.ByteOrder
+// Decoder decodes the events of a recording. Its descriptions come before the first event.
+type Decoder struct {
+	*ftrace.Parser
+	Order   binary.ByteOrder
+	damaged model.Stat // counts events that end before their fields
 	formats map[uint16]*eventFormat
 	symbols []symbol // by address
 	printks map[uint64][]byte
@@ -23,54 +25,60 @@ type parser struct {
 	event   ftrace.Event
 }
 
-func newParser(c *model.Context) *parser {
-	p := &parser{Context: c, ftrace: ftrace.NewParser(c), formats: map[uint16]*eventFormat{}, comms: map[int64]model.StringID{}}
-	p.event.Symbols = p.symbol
-	return p
+// NewDecoder returns a decoder. damaged counts events that end before their fields.
+func NewDecoder(c *model.Context, order binary.ByteOrder, damaged model.Stat) *Decoder {
+	d := &Decoder{Parser: ftrace.NewParser(c), Order: order, damaged: damaged, formats: map[uint16]*eventFormat{}, comms: map[int64]model.StringID{}}
+	d.event.Symbols = d.symbol
+	return d
 }
 
-// Event turns an event into rows. The token has the CPU and the kernel's data.
-func (p *parser) Event(ts int64, token []byte) error {
-	cpu, n := binary.Uvarint(token)
-	data := token[n:]
-	f := p.formats[p.order.Uint16(data)]
-	if f.tracepoint == nil {
-		p.prepare(f)
+// Format returns the number of an event's format, and whether it is described.
+func (d *Decoder) Format(data []byte) (id uint16, described bool) {
+	if len(data) < 2 {
+		return 0, false
 	}
-	e := &p.event
+	id = d.Order.Uint16(data)
+	return id, d.formats[id] != nil
+}
+
+// Decode decodes an event whose format is described. The event is valid until the next one, and nil if it is damaged.
+func (d *Decoder) Decode(ts, cpu int64, data []byte) *ftrace.Event {
+	f := d.formats[d.Order.Uint16(data)]
+	if f.tracepoint == nil {
+		d.prepare(f)
+	}
+	e := &d.event
 	e.Reset(f.tracepoint)
-	e.TS, e.CPU = ts, int64(cpu)
-	e.TID, e.Flags = int64(int32(p.number(f.pid, data))), int64(p.number(f.flags, data))
-	if comm, ok := p.comms[e.TID]; ok {
-		delete(p.comms, e.TID)
-		p.Machine.SetThreadName(p.Machine.Thread(e.TID), comm, model.ThreadNameFtrace)
+	e.TS, e.CPU = ts, cpu
+	e.TID, e.Flags = int64(int32(d.number(f.pid, data))), int64(d.number(f.flags, data))
+	if comm, ok := d.comms[e.TID]; ok {
+		delete(d.comms, e.TID)
+		d.Machine.SetThreadName(d.Machine.Thread(e.TID), comm, model.ThreadNameFtrace)
 	}
 	for i := range f.fields {
-		if !p.add(e, &f.fields[i], data) {
-			p.File.LogTime(statParseErrors, ts, nil)
+		if !d.add(e, &f.fields[i], data) {
+			d.File.LogTime(d.damaged, ts, nil)
 			return nil
 		}
 	}
-	p.ftrace.Record(e)
-	p.ftrace.Handle(e)
-	return nil
+	return e
 }
 
 // number returns the value of a field, or 0 if it is missing.
-func (p *parser) number(f *field, data []byte) uint64 {
+func (d *Decoder) number(f *field, data []byte) uint64 {
 	if f == nil || f.offset+f.size > len(data) {
 		return 0
 	}
-	return p.integer(data[f.offset:f.offset+f.size], f.signed)
+	return d.integer(data[f.offset:f.offset+f.size], f.signed)
 }
 
 // integer decodes a number of up to 8 bytes.
-func (p *parser) integer(b []byte, signed bool) (n uint64) {
+func (d *Decoder) integer(b []byte, signed bool) (n uint64) {
 	if len(b) == 0 || len(b) > 8 {
 		return 0
 	}
 	for i := range b {
-		if p.order == binary.ByteOrder(binary.LittleEndian) {
+		if d.Order == binary.ByteOrder(binary.LittleEndian) {
 			i = len(b) - 1 - i
 		}
 		n = n<<8 | uint64(b[i])
@@ -82,7 +90,7 @@ func (p *parser) integer(b []byte, signed bool) (n uint64) {
 }
 
 // add adds a field to the event. It returns false if the field is not within the event.
-func (p *parser) add(e *ftrace.Event, f *field, data []byte) bool {
+func (d *Decoder) add(e *ftrace.Event, f *field, data []byte) bool {
 	if f.offset+f.size > len(data) {
 		return false
 	}
@@ -90,28 +98,28 @@ func (p *parser) add(e *ftrace.Event, f *field, data []byte) bool {
 	switch f.content {
 	case number:
 		for step := max(f.element, 1); len(value) >= step; value = value[step:] {
-			e.AddInt(f.to, p.integer(value[:step], f.signed))
+			e.AddInt(f.to, d.integer(value[:step], f.signed))
 		}
 	case device:
-		e.AddInt(f.to, deviceNumber(p.integer(value, false)))
+		e.AddInt(f.to, deviceNumber(d.integer(value, false)))
 	case fixed:
 		e.AddText(f.to, untilZero(value))
 	case rest:
 		e.AddText(f.to, untilZero(data[f.offset:]))
 	case pointer:
-		e.AddText(f.to, p.printks[p.integer(value, false)])
+		e.AddText(f.to, d.printks[d.integer(value, false)])
 	case printk:
 		at := data[f.format.offset : f.format.offset+f.format.size] // a field before this one
-		if text, ok := p.printk(p.printks[p.integer(at, false)], data[f.offset:], f.format.size); ok {
+		if text, ok := d.printk(d.printks[d.integer(at, false)], data[f.offset:], f.format.size); ok {
 			e.AddText(f.to, text)
 		} else {
-			p.File.LogTime(statParseErrors, e.TS, nil)
+			d.File.LogTime(d.damaged, e.TS, nil)
 		}
 	case located, relative:
 		if len(value) != 4 {
 			return false
 		}
-		at := p.order.Uint32(value)
+		at := d.Order.Uint32(value)
 		from, size := int(at&0xffff), int(at>>16)
 		if f.content == relative {
 			from += f.offset + f.size
@@ -143,17 +151,17 @@ type symbol struct {
 }
 
 // symbol returns the name of the function at an address, or zero.
-func (p *parser) symbol(address uint64) model.StringID {
-	i, exact := slices.BinarySearchFunc(p.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
+func (d *Decoder) symbol(address uint64) model.StringID {
+	i, exact := slices.BinarySearchFunc(d.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
 	if !exact {
 		i--
 	}
 	if i < 0 {
 		return 0
 	}
-	s := &p.symbols[i]
+	s := &d.symbols[i]
 	if s.id == 0 {
-		s.id = p.Store.Strings.InternBytes(s.name)
+		s.id = d.Store.Strings.InternBytes(s.name)
 	}
 	return s.id
 }
@@ -189,11 +197,11 @@ func parsePrintks(text []byte) map[uint64][]byte {
 }
 
 // setComms reads lines such as "1234 name": thread names.
-func (p *parser) setComms(text []byte) {
+func (d *Decoder) setComms(text []byte) {
 	for line := range bytes.Lines(text) {
 		pid, name, _ := bytes.Cut(bytes.TrimRight(line, "\n\x00"), []byte(" "))
 		if n, err := strconv.ParseInt(string(pid), 10, 32); err == nil && string(name) != "<...>" {
-			p.comms[n] = p.Store.Strings.InternBytes(name)
+			d.comms[n] = d.Store.Strings.InternBytes(name)
 		}
 	}
 }

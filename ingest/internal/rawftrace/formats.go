@@ -1,4 +1,4 @@
-package tracecmd
+package rawftrace
 
 import (
 	"bytes"
@@ -33,6 +33,9 @@ const (
 	unknown          // unsupported
 )
 
+// maxField is larger than any event, in bytes.
+const maxField = 16 << 20
+
 // field is a field of a description.
 type field struct {
 	name         string
@@ -59,7 +62,7 @@ func fields(text []byte) iter.Seq[field] {
 			for _, part := range parts[1:] {
 				name, value, _ := strings.Cut(strings.TrimSpace(part), ":")
 				n, err := strconv.Atoi(value)
-				if err != nil || n < 0 || n > maxPage {
+				if err != nil || n < 0 || n > maxField {
 					continue
 				}
 				switch name {
@@ -123,6 +126,9 @@ func (f *field) declare(text string) {
 // isText reports whether the field is a text.
 func (f *field) isText() bool { return f.content >= fixed && f.content <= printk }
 
+// isArray reports whether the field is an array of numbers.
+func (f *field) isArray() bool { return f.content == number && f.element < f.size }
+
 // fieldType returns the type of a field of an unknown tracepoint, as Perfetto's recorder chooses it.
 func (f *field) fieldType() ftrace.FieldType {
 	switch {
@@ -135,19 +141,19 @@ func (f *field) fieldType() ftrace.FieldType {
 }
 
 // addFormat adds a description, which is parsed when an event first needs it.
-func (p *parser) addFormat(text []byte) {
+func (d *Decoder) addFormat(text []byte) {
 	_, id, _ := bytes.Cut(text, []byte("\nID:"))
 	id, _, _ = bytes.Cut(id, []byte("\n"))
 	if n, err := strconv.ParseUint(string(bytes.TrimSpace(id)), 10, 16); err == nil {
-		p.formats[uint16(n)] = &eventFormat{text: text}
+		d.formats[uint16(n)] = &eventFormat{text: text}
 	}
 }
 
 // prepare parses the description of a format.
-func (p *parser) prepare(f *eventFormat) {
+func (d *Decoder) prepare(f *eventFormat) {
 	title, _, _ := bytes.Cut(bytes.TrimPrefix(f.text, []byte("name:")), []byte("\n"))
 	name := string(bytes.TrimSpace(title))
-	f.tracepoint = p.ftrace.TracepointNamed(name)
+	f.tracepoint = d.TracepointNamed(name)
 	known := f.tracepoint != nil
 	var all []ftrace.Field
 	var printkFormat *field
@@ -169,19 +175,23 @@ func (p *parser) prepare(f *eventFormat) {
 			one.content, one.format = printk, printkFormat
 		}
 		read := one.content != unknown
+		described := ftrace.Field{Name: one.name, Type: one.fieldType(), Array: one.isArray()}
 		if known && read {
 			one.to = f.tracepoint.FieldNamed(one.name)
+			if one.to == nil && name != "sched_switch" { // whose args are always the same
+				one.to = d.Field(described)
+			}
 			read = one.to != nil && one.isText() == (one.to.Type == ftrace.Text)
 		}
 		if !read {
-			p.File.Unread(model.StatUnreadFact, model.None, "field "+one.name+" of format "+name).Add(model.LogEntry{})
+			d.File.Unread(model.StatUnreadFact, model.None, "field "+one.name+" of format "+name).Add(model.LogEntry{})
 			continue
 		}
-		all = append(all, ftrace.Field{Name: one.name, Type: one.fieldType()})
+		all = append(all, described)
 		f.fields = append(f.fields, one)
 	}
 	if !known {
-		f.tracepoint = p.ftrace.Generic(name, all)
+		f.tracepoint = d.Generic(name, all)
 		for i := range f.fields {
 			f.fields[i].to = &f.tracepoint.Fields[i]
 		}

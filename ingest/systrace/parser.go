@@ -23,6 +23,7 @@ type parser struct {
 func newParser(c *model.Context) *parser {
 	p := &parser{Context: c, ftrace: ftrace.NewParser(c), unnamed: c.Store.Strings.Intern("<...>")}
 	p.ftrace.OldStates = true // linux.ParseTaskState
+	p.ftrace.RecordTexts = true
 	p.events, p.kinds = newEvents(p.ftrace)
 	p.switches = p.kinds["sched_switch"]
 	return p

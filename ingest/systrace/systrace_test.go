@@ -173,13 +173,29 @@ func TestMarks(t *testing.T) {
 		"a-4 (-----) [000] tracing_mark_write: N|4|lane|on lane",
 		"a-4 (-----) [000] tracing_mark_write: G|4|lane|long|9",
 		"a-4 (-----) [000] tracing_mark_write: H|4|lane|9",
-		"a-4 (-----) [000] tracing_mark_write: hello",
+		"a-4 (-----) [000] tracing_mark_write: X|4|unknown",
 	))
 	tables.Want(t, "slice", "ts|dur|name|depth|track_id",
 		"2000000000|3000000000|outer | bar: a|0|0", "3000000000|1000000000|inner|1|0", "7000000000|1000000000|async|0|2",
 		"9000000000|0|now|0|0", "10000000000|0|on lane|0|3", "11000000000|1000000000|long|0|4")
 	tables.Want(t, "counter", "value|track_id", "-3|1")
 	tables.Want(t, "stats", "name|value", "systrace_parse_failure|1")
+}
+
+// TestTexts reads texts that are no marks, though they begin with the letter of one.
+func TestTexts(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace", trace(
+		"sh-5 (5) [000] tracing_mark_write: trace_event_clock_sync: parent_ts=1.0",
+		"sh-5 (5) [000] tracing_mark_write: B|5|loop",
+		"sh-5 (5) [001] tracing_mark_write: Entering the loop",
+		"sh-5 (5) [000] tracing_mark_write: Count|5|rounds|3",
+		"sh-5 (5) [000] tracing_mark_write: E|5",
+	))
+	tables.Want(t, "slice", "ts|dur|name", "2000000000|3000000000|loop")
+	tables.Want(t, "counter", "ts")
+	tables.Want(t, "ftrace_event", "ts|name|cpu|utid", "3000000000|print|1|1", "4000000000|print|0|1")
+	tables.Want(t, "args", "key|string_value", "utid|NULL", "buf|Entering the loop", "buf|Count|5|rounds|3")
+	tables.Want(t, "stats", "name")
 }
 
 func TestKernelSlices(t *testing.T) {

@@ -2,7 +2,6 @@
 package atrace
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 )
@@ -18,14 +17,11 @@ type Mark struct {
 	Value int64  // of C; the cookie of S, F, G and H
 }
 
-var (
-	clockSync   = []byte("trace_event_clock_sync:")
-	unnamedMark = []byte("[empty slice name]")
-)
+var unnamedMark = []byte("[empty slice name]")
 
-// Parse reads a mark. ok is false if it is not one; known is false if it is
-// another text that Android's tools write.
-func Parse(text []byte) (m Mark, ok, known bool) {
+// Parse reads a mark. isMark is false if the text is not one: anybody may write a text to trace_marker, and only atrace's begin with
+// a single letter. ok is false if the mark is damaged.
+func Parse(text []byte) (m Mark, ok, isMark bool) {
 	for n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0); n-- {
 		text = text[:n-1]
 	}
@@ -44,8 +40,8 @@ func Parse(text []byte) (m Mark, ok, known bool) {
 		return field
 	}
 	phase := next()
-	if len(phase) == 0 {
-		return m, false, true
+	if len(phase) != 1 {
+		return m, false, false
 	}
 	m.Phase = phase[0]
 	var hasTGID bool
@@ -81,7 +77,7 @@ func Parse(text []byte) (m Mark, ok, known bool) {
 		}
 		return m, number(cookie) && hasTGID && len(m.Track) > 0, true
 	}
-	return m, false, !bytes.HasPrefix(text, clockSync)
+	return m, false, true
 }
 
 // parsePID reads a number of up to 32 bits.

@@ -25,14 +25,18 @@ func TestParse(t *testing.T) {
 		"G|3|track|n|4\x00":             "G 3 n track 4",
 		"H|3|track|n|4":                 "H 3  track 4",
 		"H|3|track|4":                   "H 3  track 4",
-		"hello":                         "bad",
-		"":                              "bad",
+		"X|what":                        "bad",
+		"hello":                         "other",
+		"Entering the loop":             "other",
+		"Begin|1|step":                  "other",
+		"":                              "other",
+		"|3|n":                          "other",
 		"trace_event_clock_sync: a=1.0": "other",
 	} {
-		m, ok, known := Parse([]byte(text))
+		m, ok, isMark := Parse([]byte(text))
 		got := fmt.Sprintf("%c %d %s %s %d", m.Phase, m.TGID, m.Name, m.Track, m.Value)
 		switch {
-		case !known:
+		case !isMark:
 			got = "other"
 		case !ok:
 			got = "bad"

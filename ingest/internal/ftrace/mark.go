@@ -1,18 +1,24 @@
 package ftrace
 
 import (
+	"bytes"
+
 	"github.com/tpconvert/tpconvert/ingest/internal/atrace"
 	"github.com/tpconvert/tpconvert/model"
 )
 
+var clockSync = []byte("trace_event_clock_sync:") // atrace's and systrace's own
+
 func printed(p *Parser, e *Event) {
 	p.syscall.truncateWrite(p, e)
-	m, ok, known := atrace.Parse(e.Text("buf"))
+	m, ok, isMark := atrace.Parse(e.Text("buf"))
 	switch {
 	case ok:
 		p.mark(e, m)
-	case known:
+	case isMark:
 		p.File.LogTime(model.StatSystraceParseFailure, e.TS, nil)
+	case p.RecordTexts && !bytes.HasPrefix(e.Text("buf"), clockSync):
+		p.Record(e)
 	}
 }
 

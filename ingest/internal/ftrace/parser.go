@@ -24,7 +24,9 @@ type Parser struct {
 	// OldStates says that states of threads are encoded as by Linux before 4.14, whatever the machine's kernel is. Those of text are.
 	OldStates bool
 	// Partial says that switches and wakeups are missing on purpose, so that they do not tell which thread runs on a CPU.
-	Partial     bool
+	Partial bool
+	// RecordTexts says that Handle stores texts in ftrace_event that are no marks: only Record stores others.
+	RecordTexts bool
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // built when first needed
 	words       words

@@ -66,8 +66,15 @@ func (l *line) parseFrom(b []byte) bool {
 	if l.ts, b, ok = timestamp(skipFlags(skipSpace(rest))); !ok || len(b) == 0 || !isSpace(b[0]) {
 		return false
 	}
-	return l.parseEvent(skipSpace(b))
+	b = skipSpace(b)
+	if bytes.HasPrefix(b, sinceLast) {
+		b = skipSpace(b[wordLen(b):])
+	}
+	return l.parseEvent(b)
 }
+
+// sinceLast begins the time since the line before, as trace-cmd report --ts-diff adds it: (+25).
+var sinceLast = []byte("(+")
 
 // latencyFlags are the letters of the first flag: whether interrupts or bottom halves are off.
 var latencyFlags = []byte(".dDbX")

@@ -33,6 +33,8 @@ func TestLines(t *testing.T) {
 		"  <idle>-0         3d.h2.    4.000005: x: y":                      "<idle> 0 - 3 4000005000 x y",
 		"  <idle>-0         3.....    4.000005: x: y":                      "<idle> 0 - 3 4000005000 x y",
 		"  <idle>-0         3d.h2.    4us+: x: y":                          "no",
+		"a-1 [001] 1.5: (+25)    x: y":                                     "a 1 - 1 1500000000 x y",
+		"a-1 [001] 1.5: (+25)":                                             "no",
 		"a-1 12 1.5: x: y":                                                 "no",
 		"a-1 [001] .... 1.5: <stack trace>":                                "a 1 - 1 1500000000 stack trace ",
 		"a-1 [001] .... 1.5: <user stack trace>":                           "a 1 - 1 1500000000 stack trace ",

@@ -73,6 +73,9 @@ func (b *battery) line(offset int64, line []byte) (ok bool, err error) {
 	return true, nil
 }
 
+// systemTimes begins the times that the system spent in each state, which have commas between them: Dpst=130230,93510,-3060,Empty.
+var systemTimes = []byte("Dpst=")
+
 // changes reads a history line.
 func (b *battery) changes(offset int64, line []byte) (ok bool, err error) {
 	at := next(&line, ',')
@@ -88,6 +91,9 @@ func (b *battery) changes(offset int64, line []byte) (ok bool, err error) {
 	}
 	b.ms += passed
 	for item := next(&line, ','); len(item) > 0; item = next(&line, ',') {
+		if bytes.HasPrefix(item, systemTimes) {
+			line = nil
+		}
 		if !b.timed {
 			b.in.File.LogAt(statBatteryParseErrors, offset, nil)
 			continue

@@ -184,6 +184,9 @@ func (r *reader) meta() error {
 			r.edge = texts(v)
 		case "node_types":
 			r.kinds = firstTexts(v)
+			if n := len(r.kinds); n == 12 && r.kinds[n-1] == "sliced string" {
+				r.kinds = append(r.kinds, "symbol") // V8 wrote symbols for years before its list named them: kSymbol in v8-profiler.h
+			}
 		case "edge_types":
 			r.edgeKinds = firstTexts(v)
 		}

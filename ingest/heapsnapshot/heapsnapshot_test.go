@@ -44,6 +44,14 @@ func TestSnapshot(t *testing.T) {
 	tables.Want(t, "stats", "description", "detachedness value is not read", "locations member is not read")
 }
 
+// TestSymbol reads a snapshot of Node.js 10 and before, in whose list of types symbols are missing.
+func TestSymbol(t *testing.T) {
+	text := strings.NewReplacer(`"synthetic"]`, `"synthetic","r","n","v","x","y","z","sliced string"]`, `,3,3,7,64`, `,12,3,7,64`).Replace(file)
+	tables := ingesttest.MustRead(t, "a.heapsnapshot", []byte(text))
+	tables.Want(t, "heap_graph_class", "name|kind", "(synthetic)|synthetic", "Cat|object", "(string)|string", "(symbol)|symbol")
+	tables.Want(t, "stats", "description", "detachedness value is not read", "locations member is not read")
+}
+
 func TestDamage(t *testing.T) {
 	ingesttest.Cuts(t, []byte(file), "heap_graph_object")
 	cut := ingesttest.MustRead(t, "a.heapsnapshot", []byte(file[:strings.Index(file, `"strings"`)]))

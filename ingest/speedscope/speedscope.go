@@ -326,13 +326,21 @@ func (r *reader) event(e event) error {
 		r.add(top, at-since)
 	}
 	r.at = at
+	ends := 0
 	if e.open {
 		r.open = append(r.open, r.Push(top, e.frame))
-	} else if top == profile.EmptyStack || r.Frame(top) != e.frame {
-		r.Damaged()
-		return nil
 	} else {
-		r.open = r.open[:len(r.open)-1]
+		kept := len(r.open)
+		for kept--; kept >= 0 && r.Frame(r.open[kept]) != e.frame; kept-- {
+		}
+		if kept < 0 || kept < len(r.open)-1 {
+			r.Damaged()
+		}
+		if kept < 0 {
+			return nil
+		}
+		ends = len(r.open) - kept // with those of the frames in it whose ends are missing, as in old files of dotnet-trace
+		r.open = r.open[:kept]
 	}
 	power, timed := units[r.unit]
 	ns, fits := e.at.Scaled(power)
@@ -347,11 +355,7 @@ func (r *reader) event(e event) error {
 	r.token.Reset()
 	r.token.Uint(uint64(len(r.profiles) - 1))
 	r.token.Int(int64(e.frame))
-	if e.open {
-		r.token.Uint(1)
-	} else {
-		r.token.Uint(0)
-	}
+	r.token.Uint(uint64(ends))
 	return r.stream.Push(ts, r.token.Bytes())
 }
 
@@ -384,8 +388,10 @@ func (r *reader) Event(ts int64, payload []byte) error {
 	number := t.Uint()
 	frame := t.Int()
 	track := r.In.Tracks.Intern(tracks, &model.TrackOptions{Name: r.profiles[number]}, model.IntDim(int64(number)))
-	if t.Uint() == 0 {
-		r.In.Slices.End(ts, track, 0, 0, nil)
+	if ends := t.Uint(); ends > 0 {
+		for range ends {
+			r.In.Slices.End(ts, track, 0, 0, nil)
+		}
 		return nil
 	}
 	var name model.StringID

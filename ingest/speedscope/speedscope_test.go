@@ -50,6 +50,21 @@ func TestTimes(t *testing.T) {
 	ingesttest.MustRead(t, "a.json", []byte(open)).Want(t, "slice", "ts|dur|name", "1000000|1699999999999123456|main")
 }
 
+// TestMissingEnds reads a frame that ends before one in it.
+func TestMissingEnds(t *testing.T) {
+	tables := ingesttest.MustRead(t, "a.json", []byte(`{"$schema":"https://www.speedscope.app/file-format-schema.json",
+		"shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},"profiles":[{"type":"evented","name":"p","unit":"nanoseconds","startValue":0,"endValue":9,"events":[
+		{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":1},{"type":"O","frame":2,"at":2},{"type":"C","frame":1,"at":4},
+		{"type":"C","frame":2,"at":5},{"type":"O","frame":2,"at":6},{"type":"C","frame":2,"at":8},{"type":"C","frame":0,"at":9}]}]}`))
+	tables.Want(t, "slice", "ts|dur|name|depth", "0|9|a|0", "1|3|b|1", "2|2|c|2", "6|2|c|1")
+	tables.Want(t, "stats", "name|value", "speedscope_parse_errors|2")
+	for stack, want := range map[string]float64{"p\ta": 4, "p\ta\x1fb": 1, "p\ta\x1fb\x1fc": 2, "p\ta\x1fc": 2} {
+		if got := tables.Stacks("time", plain)[stack]; got != want {
+			t.Errorf("%q: %v, want %v", stack, got, want)
+		}
+	}
+}
+
 func TestDamage(t *testing.T) {
 	for text, want := range map[string]string{
 		`"samples":[[0,7]],"weights":[1]`:                                        "speedscope_parse_errors|1",

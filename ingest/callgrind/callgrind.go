@@ -151,6 +151,9 @@ func (r *reader) read(line []byte) bool {
 		if r.joined {
 			r.eventUnits["Ticks"] = "microseconds" // _save_as_CALLGRIND in its yappi.py
 		}
+		if strings.HasPrefix(value, "xdebug ") { // before 3.0, as in its profiler.c; then the names of events have units
+			r.eventUnits["Time"], r.eventUnits["Memory"] = "microseconds", "bytes"
+		}
 	case "thread":
 		r.scope = r.in.Name + " thread " + value
 	case "positions":

@@ -47,6 +47,14 @@ func TestNamesOfUnits(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestXdebug2 reads what Xdebug wrote before 3.0: microseconds and bytes, without units.
+func TestXdebug2(t *testing.T) {
+	tables := ingesttest.MustRead(t, "cachegrind.out.1", []byte("version: 1\ncreator: xdebug 2.9.8 (PHP 7.4.3)\ncmd: a.php\npart: 1\npositions: line\n\n"+
+		"events: Time Memory\n\nfl=(1) a.php\nfn=(1) f\n3 500120 -64\n\n"))
+	tables.Want(t, "aggregate_profile", "name|sample_type_unit", "callgrind Time|microseconds", "callgrind Memory|bytes", "callgrind calls|count")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|value", "0|500120", "1|-64")
+}
+
 // TestYappi reads what yappi writes: ticks of 1 µs, and no end of the last line, which a notice names.
 func TestYappi(t *testing.T) {
 	const text = "version: 1\ncreator: yappi\npid: 7\ncmd:  app.py\npart: 1\n\nevents: Ticks\n\nfl=(1) app.py\nfl=(2) app.py\n\n" +

@@ -75,7 +75,7 @@ func read(in *format.Input) error {
 		r.offset = l.Offset()
 		switch {
 		case bytes.HasSuffix(line, []byte("</html>")):
-			ended = true
+			ended, complete = true, true
 		case inList && bytes.HasPrefix(line, []byte("'")):
 			r.name(line)
 		case inList && bytes.HasPrefix(line, []byte("]")):
@@ -83,6 +83,7 @@ func read(in *format.Input) error {
 		case bytes.Equal(line, []byte("const cpool = [")):
 			inList = true
 		case more && len(line) > 2 && line[1] == '(' && bytes.IndexByte([]byte("fun"), line[0]) >= 0:
+			complete = false
 			r.call(line)
 		case bytes.HasPrefix(line, []byte("d=")):
 			in.File.Unread(model.StatUnreadFact, model.None, "difference of a frame").AddAt(r.offset)
@@ -94,7 +95,7 @@ func read(in *format.Input) error {
 			r.reverse = true
 		case bytes.HasSuffix(line, []byte(" inverted = true;")):
 			in.File.Unread(model.StatUnreadFact, model.None, "layout").Say("layout is inverted: with the option reverse, stacks are reversed", "layouts are inverted").AddAt(r.offset)
-		case more && len(line) == 0 && len(r.open) > 0:
+		case more && len(r.open) > 0: // an empty line, or what draws them
 			complete = true
 		}
 	}

@@ -108,6 +108,10 @@ func TestFlameGraph(t *testing.T) {
 		t.Errorf("version 2: %q\nwant %q", got, want)
 	}
 	tables.Want(t, "stats", "name")
+	tables = ingesttest.MustRead(t, "a.html", []byte(strings.Replace(version2, "\nsearch();", "render();", 1))) // before 2.8.1
+	if got := stacks(tables, "samples"); !slices.Equal(got, want) {
+		t.Errorf("version 2.0: %q\nwant %q", got, want)
+	}
 	tables = ingesttest.MustRead(t, "a.html", []byte(version4))
 	tables.Want(t, "aggregate_profile", "name|sample_type_type|sample_type_unit", "async-profiler Allocation profile|bytes|bytes")
 	if got := stacks(tables, "bytes"); !slices.Equal(got, want) {

@@ -46,6 +46,7 @@ func TestInputsThatAreNoTrace(t *testing.T) {
 		"\n\n\nhello\n":               {format.ErrUnknown, `it starts with "\n\n\nhello\n"; https://github.com/tpconvert/tpconvert#what-it-reads`},
 		strings.Repeat("\x00", 72) + "\x02\x00\x02\xc0": {format.ErrUnknown, "it looks like a log of Event Tracing for Windows (.etl), which is not supported; PerfView saves its stacks for speedscope"},
 		"\x7fELF\x02\x01":                   {format.ErrUnknown, "it looks like an ELF binary, which is not supported; https://github.com/tpconvert/tpconvert#what-it-reads lists the formats"},
+		"JAVA PROFILE 1.0.1, created Mon\n": {format.ErrUnknown, "it looks like a text of Java's hprof agent, which is not supported; https://github.com/tpconvert/tpconvert#what-it-reads lists the formats"},
 		"SQLite":                            {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; https://github.com/tpconvert/tpconvert#what-it-reads lists the formats"},
 		"2 request fox\n2 failed\n2 lazy\n": {format.ErrUnknown, `it starts with "2 request fox\n2 "`},
 		"* daemon not running; starting now\n* daemon ok\n":        {format.ErrUnknown, "it starts with "},

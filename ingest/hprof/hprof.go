@@ -29,9 +29,15 @@ import (
 // Format is the format of HPROF heap dumps.
 var Format = &format.Format{
 	Name: "art_hprof", Title: "HPROF",
-	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("JAVA PROFILE ")) },
-	Read:  read,
+	Sniff: func(head []byte) bool {
+		return bytes.HasPrefix(head, []byte("JAVA PROFILE ")) && !bytes.HasPrefix(head, []byte(agentText))
+	},
+	Read:        read,
+	Unsupported: []format.Signature{{Name: "a text of Java's hprof agent", Bytes: agentText}},
 }
+
+// agentText begins what the JDK's hprof agent wrote without format=b, until Java 8.
+const agentText = "JAVA PROFILE 1.0.1, created "
 
 // The records of a file.
 const (

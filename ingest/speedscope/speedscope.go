@@ -26,10 +26,11 @@ var statParseErrors = model.NewStat(1030, model.StatInfo{
 	Description: "Frames, samples and events of speedscope's files that cannot be read.",
 })
 
-// sniff accepts an object with speedscope's schema.
+// sniff accepts an object with speedscope's schema. PHP writes a backslash before each slash.
 func sniff(head []byte) bool {
 	start := bytes.TrimSpace(head)
-	return len(start) > 0 && start[0] == '{' && bytes.Contains(head, []byte("speedscope.app/file-format-schema.json"))
+	return len(start) > 0 && start[0] == '{' &&
+		bytes.Contains(bytes.ReplaceAll(start, []byte(`\/`), []byte("/")), []byte("speedscope.app/file-format-schema.json"))
 }
 
 type reader struct {

@@ -30,6 +30,12 @@ func TestProfiles(t *testing.T) {
 	tables.Want(t, "stats", "name|description", "unread_fact|column of a frame is not read")
 }
 
+// TestSlashes reads a schema as PHP's json_encode writes it.
+func TestSlashes(t *testing.T) {
+	tables := ingesttest.MustRead(t, "a.json", []byte(strings.Replace(file, "https://www.speedscope.app/file", `https:\/\/www.speedscope.app\/file`, 1)))
+	tables.Want(t, "stack_profile_frame", "name", "main", "f", "g")
+}
+
 // TestUnit reads a unit that the schema lacks.
 func TestUnit(t *testing.T) {
 	tables := ingesttest.MustRead(t, "a.json", []byte(strings.Replace(file, `"bytes"`, `"cycles"`, 1)))

@@ -215,16 +215,17 @@ func texts(v jsonlex.Value) (all []string) {
 }
 
 // firstTexts returns the texts in the list that a list begins with.
-func firstTexts(v jsonlex.Value) []string {
-	l := jsonlex.Lexer{Buf: v.Raw, Pos: 1}
-	if v.Kind != jsonlex.Array {
-		return nil
+func firstTexts(v jsonlex.Value) (first []string) {
+	l := jsonlex.Lexer{Buf: v.Raw}
+	n := 0
+	if v.Kind == jsonlex.Array {
+		_ = l.Elements(func(v jsonlex.Value) {
+			if n++; n == 1 {
+				first = texts(v)
+			}
+		})
 	}
-	first, err := l.Value()
-	if err != nil {
-		return nil
-	}
-	return texts(first)
+	return first
 }
 
 // rows calls f with each row of numbers in the list at the position.

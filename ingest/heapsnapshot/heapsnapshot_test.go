@@ -44,6 +44,23 @@ func TestSnapshot(t *testing.T) {
 	tables.Want(t, "stats", "description", "detachedness value is not read", "locations member is not read")
 }
 
+// TestIndented reads a snapshot that a tool has formatted.
+func TestIndented(t *testing.T) {
+	var text bytes.Buffer
+	if err := json.Indent(&text, []byte(file), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	tables := ingesttest.MustRead(t, "a.heapsnapshot", text.Bytes())
+	for _, table := range []string{"heap_graph_class", "heap_graph_object", "heap_graph_reference", "stats"} {
+		columns := map[string][]string{"heap_graph_class": {"name", "kind"}, "heap_graph_object": {"type_id", "self_size"},
+			"heap_graph_reference": {"owned_id", "field_name", "field_type_name"}, "stats": {"description", "value"}}[table]
+		want := ingesttest.MustRead(t, "a.heapsnapshot", []byte(file)).Rows(table, columns...)
+		if got := tables.Rows(table, columns...); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", table, got, want)
+		}
+	}
+}
+
 // TestSymbol reads a snapshot of Node.js 10 and before, in whose list of types symbols are missing.
 func TestSymbol(t *testing.T) {
 	text := strings.NewReplacer(`"synthetic"]`, `"synthetic","r","n","v","x","y","z","sliced string"]`, `,3,3,7,64`, `,12,3,7,64`).Replace(file)

@@ -31,7 +31,7 @@ func (r *reader) push() error {
 	if text := bytes.TrimSpace(s.text); len(text) > 0 {
 		noun := otherField(append([]byte{' '}, text...))
 		if noun == "" {
-			noun = "text after the event"
+			noun = "trailing text"
 		}
 		r.unread(noun, s.offset)
 	}

@@ -174,6 +174,10 @@ func (p *parser) Event(ts int64, event []byte) error {
 		p.nvtx(t, ts, dur, args)
 	case switches:
 		cpu, utid := p.event.IntOr("cpu", 0), p.thread()
+		if cpu < 0 || cpu >= maxCPU {
+			p.File.Unread(model.StatUnreadEvent, model.None, "SCHED_EVENTS row").Add(model.LogEntry{TS: ts, HasTS: true})
+			return nil
+		}
 		if in, _ := p.event.Int("isSchedIn"); in != 0 {
 			p.Sched.Begin(ts, cpu, utid, 0)
 		} else if p.Sched.Running(cpu) == utid {

@@ -160,6 +160,8 @@ func (p *parser) Event(ts int64, token []byte) error {
 		p.parents[pidOf(token, forkPID)] = pidOf(token, forkParent)
 	case deferredToken:
 		p.complete(token)
+	case switchToken:
+		p.switched(ts, token)
 	}
 	return nil
 }

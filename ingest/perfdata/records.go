@@ -21,6 +21,8 @@ const (
 	recordAux          = 11
 	recordItraceStart  = 12
 	recordLostSamples  = 13
+	recordSwitch       = 14
+	recordSwitchWide   = 15
 	recordKernelSymbol = 17
 	recordDeferred     = 22
 )
@@ -48,7 +50,7 @@ const (
 // recordNames are the types of records without rows.
 var recordNames = map[uint32]string{
 	// The kernel's.
-	5: "throttle", 6: "unthrottle", 8: "read", 14: "switch", 15: "switch_cpu_wide", 16: "namespaces", recordKernelSymbol: "ksymbol",
+	5: "throttle", 6: "unthrottle", 8: "read", recordSwitch: "switch", recordSwitchWide: "switch_cpu_wide", 16: "namespaces", recordKernelSymbol: "ksymbol",
 	18: "bpf_event", 19: "cgroup", 20: "text_poke", 21: "aux_output_hw_id",
 	recordDeferred: "callchain_deferred",
 	// perf's.
@@ -60,12 +62,14 @@ var recordNames = map[uint32]string{
 
 // The bits of a record's misc.
 const (
-	miscCPUMode      = 7
-	miscMapsCut      = 1 << 12 // of mmap2: perf had no time to read all mappings of the process
-	miscExec         = 1 << 13 // of comm: due to an exec; of fork: it ran before the recording
-	miscMmapBuildID  = 1 << 14 // of mmap2
-	miscBuildIDSized = 1 << 15 // of build ids
-	miscFiltered     = 1 << 15 // of lost samples: a filter of the user dropped them
+	miscCPUMode       = 7
+	miscMapsCut       = 1 << 12 // of mmap2: perf had no time to read all mappings of the process
+	miscExec          = 1 << 13 // of comm: due to an exec; of fork: it ran before the recording
+	miscSwitchOut     = 1 << 13 // of switch
+	miscSwitchPreempt = 1 << 14 // of switch: the thread could run on
+	miscMmapBuildID   = 1 << 14 // of mmap2
+	miscBuildIDSized  = 1 << 15 // of build ids
+	miscFiltered      = 1 << 15 // of lost samples: a filter of the user dropped them
 )
 
 const headerSize = 8

@@ -22,6 +22,7 @@ const (
 	exitToken
 	parentToken
 	deferredToken
+	switchToken
 )
 
 // tokenTie puts thread names after all other tokens of the same time, because the

@@ -498,6 +498,8 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 			kind = parentToken
 		}
 		t.token, ok = appendTask(t.token[:0], kind, rec)
+	case recordSwitch, recordSwitchWide:
+		return t.switchRecord(rec, e, time)
 	case recordExit:
 		t.token, ok = appendTask(t.token[:0], exitToken, rec)
 	default:

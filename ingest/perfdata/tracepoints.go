@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -79,7 +80,7 @@ func (e *event) each() bool { return !e.freq && e.period <= 1 }
 // tracepoint adds the rows of the event that a sample has.
 func (p *parser) tracepoint(ts, cpu int64, e *event, data []byte) {
 	d := p.tracepoints
-	if d == nil || cpu == model.None {
+	if d == nil || cpu == model.None || cpu >= ftrace.MaxCPUs {
 		p.unreadTracepoint()
 		return
 	}

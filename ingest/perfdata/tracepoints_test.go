@@ -3,6 +3,7 @@ package perfdata_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -174,4 +175,45 @@ func TestNewTasks(t *testing.T) {
 	tables := ingesttest.MustRead(t, "perf.data", r.file())
 	tables.Want(t, "ftrace_event", switches, "100|0|task_newtask", "150|0|sched_switch")
 	tables.Want(t, "thread", "tid|name|upid|start_ts", "0|swapper|0|NULL", "10|NULL|1|NULL", "11|app|1|NULL", "13|app|1|101")
+}
+
+// TestSwitches reads the switches of perf record --switch-events, unless those of ftrace say more.
+func TestSwitches(t *testing.T) {
+	const out, preempted, gone = 1 << 13, 1 << 14, math.MaxUint32
+	r := &recording{order: binary.LittleEndian, events: []event{{sampleType: sampleType, flags: []int{sampleIDAll}, ids: []uint64{1}}}}
+	r.add(15, out, uint32(0), uint32(0), r.id(10, 11, 100, 1, 1)) // it ran before the recording
+	r.add(15, 0, uint32(10), uint32(11), r.id(0, 0, 101, 1, 1))
+	r.add(15, out|preempted, uint32(12), uint32(12), r.id(0, 0, 200, 1, 1))
+	r.add(15, 0, uint32(0), uint32(0), r.id(12, 12, 201, 1, 1))
+	r.add(15, out, uint32(0), uint32(0), r.id(gone, gone, 300, 1, 1)) // it has ended
+	r.add(14, 0, r.id(10, 11, 310, 1, 1))
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "sched_slice", "ts|dur|cpu|utid|end_state", "101|99|1|0|R+", "201|99|1|3|NULL", "310|-1|1|2|NULL")
+	tables.Want(t, "thread", "tid|name|upid", "0|swapper|0", "10|NULL|1", "11|NULL|1", "12|NULL|2")
+	tables.Want(t, "stats", "name")
+
+	r = scheduling(binary.LittleEndian).all()
+	r.add(15, 0, uint32(0), uint32(0), r.id(12, 12, 201, 1, 1))
+	tables = ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "sched_slice", "ts|cpu", "100|0", "200|0", "300|0")
+}
+
+// TestSwitchesOfOneThread counts switches that do not say on which CPU they were.
+func TestSwitchesOfOneThread(t *testing.T) {
+	r := &recording{order: binary.LittleEndian, events: []event{{sampleType: sampleType &^ (1 << 7), flags: []int{sampleIDAll}, ids: []uint64{1}}}}
+	r.add(14, 0, uint32(10), uint32(11), 100, 1)
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "sched_slice", "ts")
+	tables.Want(t, "stats", "name|idx|value|description", "perf_unknown_record_type|14|1|switch record is not read")
+}
+
+// TestImpossibleCPUs counts numbers of CPUs for which there would not be enough memory.
+func TestImpossibleCPUs(t *testing.T) {
+	r := scheduling(binary.LittleEndian).all()
+	r.switched(1, 400, math.MaxInt32, "swapper/0", 0, 0, "app", 11)
+	r.add(15, 0, uint32(0), uint32(0), r.id(12, 12, 401, math.MaxInt32, 1))
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "ftrace_event", switches, switchRows...)
+	tables.Want(t, "stats", "name|idx|value|description", "perf_unknown_record_type|15|1|switch_cpu_wide record is not read",
+		"perf_dummy_mapping_used|NULL|5|Frames of perf at addresses that no mapping has.", "unread_fact|1|1|PERF_SAMPLE_RAW field is not read")
 }

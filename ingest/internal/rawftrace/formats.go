@@ -12,6 +12,7 @@ import (
 
 // eventFormat is a kind of event, from its description in tracefs.
 type eventFormat struct {
+	name       string
 	text       []byte // the description
 	tracepoint *ftrace.Tracepoint
 	flags, pid *field // fields common to all events
@@ -145,15 +146,22 @@ func (d *Decoder) addFormat(text []byte) {
 	_, id, _ := bytes.Cut(text, []byte("\nID:"))
 	id, _, _ = bytes.Cut(id, []byte("\n"))
 	if n, err := strconv.ParseUint(string(bytes.TrimSpace(id)), 10, 16); err == nil {
-		d.formats[uint16(n)] = &eventFormat{text: text}
+		title, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("name:")), []byte("\n"))
+		d.formats[uint16(n)] = &eventFormat{name: string(bytes.TrimSpace(title)), text: text}
 	}
+}
+
+// Name returns the name of a format, or "".
+func (d *Decoder) Name(id uint16) string {
+	if f := d.formats[id]; f != nil {
+		return f.name
+	}
+	return ""
 }
 
 // prepare parses the description of a format.
 func (d *Decoder) prepare(f *eventFormat) {
-	title, _, _ := bytes.Cut(bytes.TrimPrefix(f.text, []byte("name:")), []byte("\n"))
-	name := string(bytes.TrimSpace(title))
-	f.tracepoint = d.TracepointNamed(name)
+	f.tracepoint = d.TracepointNamed(f.name)
 	known := f.tracepoint != nil
 	var all []ftrace.Field
 	var printkFormat *field
@@ -168,7 +176,7 @@ func (d *Decoder) prepare(f *eventFormat) {
 			continue
 		}
 		switch {
-		case name != "bprint":
+		case f.name != "bprint":
 		case one.name == "fmt" && one.content == pointer:
 			printkFormat = &one
 		case one.name == "buf" && printkFormat != nil:
@@ -178,20 +186,20 @@ func (d *Decoder) prepare(f *eventFormat) {
 		described := ftrace.Field{Name: one.name, Type: one.fieldType(), Array: one.isArray()}
 		if known && read {
 			one.to = f.tracepoint.FieldNamed(one.name)
-			if one.to == nil && name != "sched_switch" { // whose args are always the same
+			if one.to == nil && f.name != "sched_switch" { // whose args are always the same
 				one.to = d.Field(described)
 			}
 			read = one.to != nil && one.isText() == (one.to.Type == ftrace.Text)
 		}
 		if !read {
-			d.File.Unread(model.StatUnreadFact, model.None, "field "+one.name+" of format "+name).Add(model.LogEntry{})
+			d.File.Unread(model.StatUnreadFact, model.None, "field "+one.name+" of format "+f.name).Add(model.LogEntry{})
 			continue
 		}
 		all = append(all, described)
 		f.fields = append(f.fields, one)
 	}
 	if !known {
-		f.tracepoint = d.Generic(name, all)
+		f.tracepoint = d.Generic(f.name, all)
 		for i := range f.fields {
 			f.fields[i].to = &f.tracepoint.Fields[i]
 		}

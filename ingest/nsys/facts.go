@@ -52,7 +52,8 @@ func (r *reader) facts() error {
 			p.Machine.SetThreadName(p.Machine.ThreadOf(tidOf(id), pidOf(id)), p.strings[name], model.ThreadNameSystem)
 		}
 	})
-	for _, names := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {
+	for _, names := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.export.", "EXPORT_META_DATA"},
+		{"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {
 		each(names[1], func(row *sqlitefile.Row, column func(string) int) {
 			name, value := row.Text(column("name")), row.Text(column("value"))
 			if !utf8.Valid(value) { // GpuInfo is a message of Protocol Buffers

@@ -62,7 +62,7 @@ type reader struct {
 }
 
 // Tables that the reader does not pass to the sorter: it looks their rows up for others, or counts them here.
-var facts = []string{"StringIds", "PROCESSES", "ThreadNames", "META_DATA_CAPTURE", "META_DATA_EXPORT", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE",
+var facts = []string{"StringIds", "PROCESSES", "ThreadNames", "META_DATA_CAPTURE", "META_DATA_EXPORT", "EXPORT_META_DATA", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE",
 	"TARGET_INFO_SESSION_START_TIME", "TARGET_INFO_SYSTEM_ENV", "TARGET_INFO_GPU_METRICS", "TARGET_INFO_SOC_METRICS", "SAMPLING_CALLCHAINS", "sqlite_sequence"}
 
 func (r *reader) read() error {

@@ -45,6 +45,13 @@ var enums = map[string]string{
 	"severity": "ENUM_DIAGNOSTIC_SEVERITY_LEVEL", "threadState": "ENUM_SAMPLING_THREAD_STATE",
 }
 
+// known are the names of values, by their number, for exports without tables of enums, as those of version 2 of the schema.
+var known = map[string][]string{
+	"ENUM_CUDA_MEMCPY_OPER": {"Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array", "Array-to-Host", "Array-to-Array", "Array-to-Device",
+		"Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer", "Unified Host-to-Device", "Unified Device-to-Host", "Unified Device-to-Device"},
+	"ENUM_CUDA_MEM_KIND": {"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown"},
+}
+
 // names are the columns with the id of a text.
 var names = []string{"demangledName", "shortName", "mangledName", "nameId", "textId", "jsonTextId"}
 
@@ -107,7 +114,14 @@ type memoryKey struct {
 }
 
 func newParser(c *model.Context) *parser {
-	return &parser{Tracker: gpuwork.New(c), strings: gpuwork.Labels{}, labels: map[string]gpuwork.Labels{},
+	labels := map[string]gpuwork.Labels{}
+	for enum, names := range known {
+		labels[enum] = gpuwork.Labels{}
+		for i, name := range names {
+			labels[enum][int64(i)] = c.Store.Strings.Intern(name)
+		}
+	}
+	return &parser{Tracker: gpuwork.New(c), strings: gpuwork.Labels{}, labels: labels,
 		devices: map[device]int64{}, metrics: map[metricKey]metricName{},
 		hardware: map[int64]int64{}, used: map[memoryKey]float64{}, domains: map[domain]model.StringID{}, groups: map[group]model.StringID{},
 		driver: c.Store.Strings.Intern("cuda_driver")}

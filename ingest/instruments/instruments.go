@@ -95,7 +95,8 @@ type reader struct {
 	allBacktraces []*backtrace
 	unmapped      map[model.UPID]profile.MappingID // mappings for code outside all binaries
 
-	time     model.StringID           // the event of samples
+	time     model.StringID           // the event of samples with a weight in ns
+	cycles   model.StringID           // that of samples with a weight in cycles of the CPU
 	unread   map[string]*model.Unread // unsupported elements of rows, by name
 	open     []element
 	names    []byte // names of the open elements
@@ -118,6 +119,7 @@ const (
 	coreElement
 	stateElement
 	weightElement
+	cyclesElement
 	subsystemElement
 	uint64Element
 	metadataElement
@@ -146,6 +148,8 @@ func kindOf(name []byte) kind {
 		return stateElement
 	case "weight":
 		return weightElement
+	case "cycle-weight":
+		return cyclesElement
 	case "subsystem":
 		return subsystemElement
 	case "uint64":
@@ -179,8 +183,10 @@ type row struct {
 	offset    int64
 	time      int64
 	hasTime   bool
+	isSample  bool  // it has an element for a sample's time, though perhaps a damaged one
 	core      int64 // None if unknown
-	weight    int64 // ns that the sample stands for, None if unknown
+	weight    int64 // ns or cycles that the sample stands for, None if unknown
+	event     model.StringID
 	state     model.StringID
 	thread    *thread
 	backtrace *backtrace
@@ -193,7 +199,7 @@ func read(in *format.Input) error {
 	r := &reader{scanner: scanner{in: in}, in: in, event: token.NewWriter(in.Store),
 		numbers: map[uint64]int64{}, syncs: map[uint64]bool{}, processes: map[uint64]*process{}, threads: map[uint64]*thread{},
 		binaries: map[uint64]*binary{}, frames: map[uint64]*frame{}, backtraces: map[uint64]*backtrace{},
-		unmapped: map[model.UPID]profile.MappingID{}, unread: map[string]*model.Unread{}, time: in.Store.Strings.Intern("time")}
+		unmapped: map[model.UPID]profile.MappingID{}, unread: map[string]*model.Unread{}, time: in.Store.Strings.Intern("time"), cycles: in.Store.Strings.Intern("cycles")}
 	r.events = in.Sorter.NewStream(r)
 	for {
 		err := r.next()
@@ -320,7 +326,7 @@ func (r *reader) attributes(e *element) (a attributes, err error) {
 func (r *reader) begin(e *element) error {
 	if e.kind == rowElement {
 		r.rows++
-		r.row = row{offset: r.offset(), core: model.None, weight: model.None}
+		r.row = row{offset: r.offset(), core: model.None, weight: model.None, event: r.time}
 		return nil
 	}
 	if e.kind == other {
@@ -366,6 +372,11 @@ func (r *reader) begin(e *element) error {
 			}
 		}
 		e.backtrace = b
+	case timeElement:
+		r.row.isSample = true
+		if a.ref {
+			r.value(e, r.numbers[e.id])
+		}
 	case frameElement:
 		f := r.frames[e.id]
 		if !a.ref {
@@ -403,8 +414,12 @@ func (r *reader) content(e *element, text []byte) {
 		return
 	case stateElement:
 		n = int64(r.in.Store.Strings.InternBytes(text))
-	case timeElement, tidElement, pidElement, coreElement, weightElement, uint64Element:
+	case timeElement, tidElement, pidElement, coreElement, weightElement, cyclesElement:
 		n, err = strconv.ParseInt(string(text), 10, 64)
+	case uint64Element:
+		var u uint64
+		u, err = strconv.ParseUint(string(text), 10, 64)
+		n = int64(u)
 	default:
 		return
 	}
@@ -435,9 +450,12 @@ func (r *reader) value(e *element, n int64) {
 		}
 	case stateElement:
 		r.row.state = model.StringID(n)
-	case weightElement:
+	case weightElement, cyclesElement:
 		if n > 0 {
 			r.row.weight = n
+		}
+		if e.kind == cyclesElement {
+			r.row.event = r.cycles
 		}
 	case uint64Element, metadataElement:
 		r.row.sync = n
@@ -470,6 +488,9 @@ func (r *reader) push() error {
 			r.in.File.Unread(model.StatUnreadEvent, model.None, "sample without a stack").Say("sample without a stack", "samples without a stack").AddAt(r.row.offset)
 		}
 		return nil
+	case !r.row.isSample: // a stack in another table, such as one of intervals or of allocations
+		r.in.File.Unread(model.StatUnreadEvent, model.None, "stack without a sample").Say("stack that is no sample's is not read", "stacks that are no samples' are not read").AddAt(r.row.offset)
+		return nil
 	case r.row.thread == nil:
 		r.in.File.LogAt(model.StatInstrumentsRowMissingThread, r.row.offset, nil)
 		return nil
@@ -489,6 +510,7 @@ func (r *reader) push() error {
 	r.event.Uint(r.row.backtrace.number)
 	r.event.Int(r.row.core)
 	r.event.Int(r.row.weight)
+	r.event.Uint(uint64(r.row.event))
 	r.event.Uint(uint64(r.row.state))
 	return r.events.Push(ts, r.event.Bytes())
 }
@@ -497,7 +519,7 @@ func (r *reader) push() error {
 func (r *reader) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	t, b, core := r.allThreads[event.Uint()], r.allBacktraces[event.Uint()], event.Int()
-	weight, state := event.Int(), model.StringID(event.Uint())
+	weight, name, state := event.Int(), model.StringID(event.Uint()), model.StringID(event.Uint())
 	machine := r.in.Machine
 	v := profile.NewSample(ts, "instruments")
 	v.UTID = machine.ThreadOf(t.tid, t.process.pid)
@@ -513,7 +535,7 @@ func (r *reader) Event(ts int64, payload []byte) error {
 	}
 	sample := r.in.Store.Stacks.AddSample(v)
 	if weight != model.None || state != 0 {
-		row := r.in.Store.Stacks.AddSampleEvent(sample, r.time, weight)
+		row := r.in.Store.Stacks.AddSampleEvent(sample, name, weight)
 		r.in.Store.StackSampleEvent.ThreadState.Set(row, state)
 	}
 	return nil

@@ -83,6 +83,7 @@ var latencyFlags = []byte(".dDbX")
 func (l *line) parseEvent(b []byte) bool {
 	name := b[:wordLen(b)]
 	end := bytes.LastIndexByte(name, ':')
+	symbol := len(name) + placeLen(b[len(name):])
 	switch {
 	case isSyscall(b):
 		l.event, l.args = syscallEvent, nil
@@ -90,12 +91,23 @@ func (l *line) parseEvent(b []byte) bool {
 		l.event, l.args = b[:end], bytes.TrimSpace(b[end+1:])
 	case bytes.HasPrefix(b, kernelStack), bytes.HasPrefix(b, userStack):
 		l.event, l.args = stackEvent, nil
-	case len(name) > 0 && bytes.HasPrefix(b[len(name):], caller):
+	case len(name) < symbol && b[symbol-1] == ':':
+		l.event, l.args = name, bytes.TrimSpace(b[symbol:])
+	case len(name) > 0 && (bytes.HasPrefix(b[symbol:], caller) || bytes.Contains(b[symbol:], callerAfterArgs)):
 		l.event, l.args = functionEvent, nil
 	default:
 		return false
 	}
 	return true
+}
+
+// placeLen returns the length of the module and the address that the options sym-offset and sym-addr add to a function:
+// path_put+0x4/0x20 [fs] <801341d8>.
+func placeLen(b []byte) (n int) {
+	for rest := b; bytes.HasPrefix(rest, module) || bytes.HasPrefix(rest, address) && !bytes.HasPrefix(rest, caller); rest = b[n:] {
+		n += 1 + wordLen(rest[1:])
+	}
+	return n
 }
 
 // isSyscall reports whether b is the start of a system call, such as sys_read(fd: 3), or its end, such as sys_read -> 0x10.
@@ -110,6 +122,7 @@ func isSyscall(b []byte) bool {
 // What the kernel writes for stacks of events, by its function tracer and for system calls, and names for them.
 var (
 	kernelStack, userStack, caller          = []byte("<stack trace>"), []byte("<user stack trace>"), []byte(" <-")
+	module, address, callerAfterArgs        = []byte(" ["), []byte(" <"), []byte(") <-") // func-args: path_put(path=0x1, n=2) <-path_walk
 	syscall, returns                        = []byte("sys_"), []byte(" -> 0x")
 	stackEvent, functionEvent, syscallEvent = []byte("stack trace"), []byte("function"), []byte("system call")
 )

@@ -66,10 +66,11 @@ type reader struct {
 	page    bool
 	escaped bool // the trace is a string of JavaScript, whose lines end with \n\
 	section section
-	offset  int64 // of the line, bytes from the start of the input
-	events  int   // number of events and list entries read
-	failed  int64 // offset of the first line that is not an event, or None
-	why     string
+	offset  int64  // of the line, bytes from the start of the input
+	events  int    // number of events and list entries read
+	failed  int64  // offset of the first line that is not an event, or None
+	why     string // it is not, if that is known
+	tracer  string
 	skipped int64 // bytes before the first line that is read
 	one     block // of a line that is decoded again
 }
@@ -78,7 +79,7 @@ func read(in *format.Input) error {
 	if !in.Part {
 		in.UseClock(model.ClockMonotonic)
 	}
-	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None, why: "no line is an ftrace event"}
+	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None}
 	text := bufio.NewReaderSize(in, sniffBytes)
 	head, _ := text.Peek(sniffBytes) // the reader returns an error again later
 	if len(head) > 0 {
@@ -105,8 +106,12 @@ func read(in *format.Input) error {
 	switch {
 	case in.Part || r.events > 0:
 		return nil
+	case r.why != "":
+		return format.Errorf(format.ErrUnsupported, r.failed, "%s", r.why)
+	case r.failed != model.None && r.tracer != "" && r.tracer != "nop" && r.tracer != "function":
+		return format.Errorf(format.ErrUnsupported, r.failed, "lines of the tracer %.32q", r.tracer)
 	case r.failed != model.None:
-		return format.Errorf(format.ErrCorrupt, r.failed, "%s", r.why)
+		return format.Errorf(format.ErrCorrupt, r.failed, "no line is an ftrace event")
 	case r.page:
 		return format.Errorf(format.ErrUnsupported, -1, "an HTML page without a systrace trace")
 	}
@@ -190,13 +195,14 @@ func (r *reader) event(b *block, l *decoded) error {
 	if r.section == inPS {
 		return nil
 	}
-	if text := b.text[l.from:l.to]; len(text) > 0 && text[0] != '#' && !r.notice(text) {
+	text := b.text[l.from:l.to]
+	if tracer, ok := bytes.CutPrefix(text, []byte("# tracer: ")); ok {
+		r.tracer = string(bytes.TrimSpace(tracer))
+	}
+	if len(text) > 0 && text[0] != '#' && !r.notice(text) {
 		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
 		if r.failed == model.None {
-			r.failed = r.offset
-			if hint := hintOf(text); hint != "" {
-				r.why = hint
-			}
+			r.failed, r.why = r.offset, hintOf(text)
 		}
 	}
 	return nil

@@ -319,8 +319,8 @@ func TestNoTrace(t *testing.T) {
 	for text, want := range map[string]error{
 		"<!DOCTYPE html>\n<html>hello</html>\n":                    format.ErrUnsupported,
 		"cpus=8\n just\n a text\n":                                 format.ErrCorrupt,
-		"# tracer: nop\na-1 [000] d..2 4711: x: y\n":               format.ErrCorrupt,
-		"# tracer: nop\n  <idle>-0         3d.h2.    4us+: x: y\n": format.ErrCorrupt,
+		"# tracer: nop\na-1 [000] d..2 4711: x: y\n":               format.ErrUnsupported,
+		"# tracer: nop\n  <idle>-0         3d.h2.    4us+: x: y\n": format.ErrUnsupported,
 		" just\n a text\n":                                         format.ErrUnknown,
 		strings.Repeat(" ", 100_000):                               format.ErrUnknown,
 	} {
@@ -337,14 +337,15 @@ func TestNoTrace(t *testing.T) {
 	}
 }
 
-func TestTimesWithoutClock(t *testing.T) {
+func TestUnsupportedText(t *testing.T) {
 	for text, want := range map[string]string{
 		"# tracer: nop\na-1 [000] d..2 4711: x: y\n":               "trace_clock mono",
 		"# tracer: nop\n  <idle>-0         3d.h2.    4us+: x: y\n": "latency-format",
 		"# tracer: nop\n  <idle>-0         3d.h2.    4us : x: y\n": "latency-format",
+		"# tracer: function_graph\n#\n 0)   1.2 us    |  f();\n":   `the tracer "function_graph"`,
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, format.ErrUnsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

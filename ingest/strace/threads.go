@@ -83,7 +83,8 @@ func (t *threads) announce(tid int64) {
 	}
 }
 
-// news is a message that strace begins or ceases to trace a thread.
+// news is a message that strace begins or ceases to trace a thread. Old versions also say that a thread waits for its child or
+// goes on: strace traces it.
 type news struct {
 	tid      int64
 	attached bool
@@ -99,10 +100,13 @@ func (t *threads) note(n news) {
 	}
 }
 
+// newsEnds are the last letters of such messages.
+var newsEnds = []byte("dst")
+
 // parseNews reads such a message, and returns the text before it: strace writes it to the terminal even within a line.
 // before is nil if the line has none.
 func parseNews(line []byte) (before []byte, n news) {
-	if len(line) == 0 || line[len(line)-1] != 'd' && line[len(line)-1] != 's' {
+	if len(line) == 0 || bytes.IndexByte(newsEnds, line[len(line)-1]) < 0 {
 		return nil, n
 	}
 	const process = "Process "
@@ -114,7 +118,12 @@ func parseNews(line []byte) (before []byte, n news) {
 	length := digits(text)
 	tid, ok := number(text[:length])
 	what := text[length:]
-	n = news{tid, bytes.Equal(what, []byte(" attached")) || bytes.HasPrefix(what, []byte(" attached with "))}
+	switch string(what) {
+	case " attached", " attached - interrupt to quit", " suspended", " resumed":
+		n = news{tid, true}
+	default:
+		n = news{tid, bytes.HasPrefix(what, []byte(" attached with "))}
+	}
 	if !ok || !n.attached && !bytes.Equal(what, []byte(" detached")) {
 		return nil, n
 	}

@@ -3,6 +3,7 @@ package jaeger_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -189,4 +190,13 @@ func TestNegativeDuration(t *testing.T) {
 
 func FuzzJaeger(f *testing.F) {
 	ingesttest.Fuzz(f, "jaeger", []byte(trace))
+}
+
+// TestNoSpanReadable reads a trace whose ids are no numbers, as in examples written by hand.
+func TestNoSpanReadable(t *testing.T) {
+	const text = `{"data":[{"traceID":"t1","spans":[{"traceID":"t1","spanID":"s1","operationName":"x","startTime":1000,"duration":5,"processID":"p1"}]}]}`
+	_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
+	if !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), "no span can be read") {
+		t.Error(err)
+	}
 }

@@ -53,6 +53,7 @@ type Reader struct {
 	args      *args
 	span      Message // without its events
 	found     bool
+	damaged   int64 // offset of the first damaged part, or none
 	parts     parts
 	hosts     map[string]bool // that resources name
 	// SharedIDs says that a server's span may have the id of its client's, as in Zipkin.
@@ -62,7 +63,7 @@ type Reader struct {
 // New returns a reader for the spans of the input.
 func New(in *format.Input) *Reader {
 	in.UseClock(model.ClockRealtime)
-	r := &Reader{in: in, token: token.NewWriter(in.Store), byContent: map[uint64]model.UPID{}, byScope: map[uint64]int{}, hosts: map[string]bool{},
+	r := &Reader{in: in, damaged: model.None, token: token.NewWriter(in.Store), byContent: map[uint64]model.UPID{}, byScope: map[uint64]int{}, hosts: map[string]bool{},
 		parts: newParts(), args: newArgs(in.File, in.Store.Strings)}
 	p := newParser(r)
 	r.stream = in.Sorter.NewStream(p)
@@ -79,11 +80,19 @@ func (r *Reader) NoSpans() error {
 	if r.found {
 		return nil
 	}
+	if r.damaged != model.None {
+		return format.Errorf(format.ErrCorrupt, r.damaged, "no span can be read")
+	}
 	return format.Errorf(format.ErrNoEvents, -1, "a trace without spans")
 }
 
 // Damaged counts a damaged part of the input.
-func (r *Reader) Damaged(offset int64) { r.in.File.LogAt(statParseErrors, offset, nil) }
+func (r *Reader) Damaged(offset int64) {
+	if r.damaged == model.None {
+		r.damaged = offset
+	}
+	r.in.File.LogAt(statParseErrors, offset, nil)
+}
 
 // NewResource returns the number of a resource that SetResource describes before the events are sorted.
 func (r *Reader) NewResource() int {

@@ -244,6 +244,8 @@ func TestNoEvents(t *testing.T) {
 		"{\"a\":1}\n{\"a\":2}\n":     `it is plain JSON with the members "a"`,
 		`[{"ph":"X","name":"` + strings.Repeat("x", 33<<20) + `","ts":1}]`: "an event is larger than 32 MiB",
 		`{"log":{"version":"1.2"}}`:                                        "it looks like an HTTP archive (HAR), which is not supported",
+		`{"name":"a","context":{"span_id":"0x1"},"start_time":"2022-04-29T18:52:58.1Z","end_time":"2022-04-29T18:52:58.2Z"}`: "it looks like spans of OpenTelemetry's console exporter, not OTLP, which is not supported",
+		`{"Name":"a","SpanContext":{},"StartTime":"2021-03-13T18:00:00Z","EndTime":"2021-03-13T18:00:01Z"}`:                  "it looks like spans of OpenTelemetry's stdout exporter, not OTLP, which is not supported",
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
 		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (Trace Event Format): no trace events: "+want {

@@ -25,6 +25,8 @@ var otherKinds = []struct {
 	{"a Lighthouse report", []string{"lighthouseVersion"}},
 	{"Go's test output", []string{"Action", "Package"}},
 	{"Bazel's build events", []string{"children", "id"}},
+	{"spans of OpenTelemetry's console exporter, not OTLP", []string{"context", "start_time", "end_time"}},
+	{"spans of OpenTelemetry's stdout exporter, not OTLP", []string{"SpanContext", "StartTime", "EndTime"}},
 }
 
 // likeness says what an input without events looks like.

@@ -26,10 +26,16 @@ var others = map[string]signal{"resourceMetrics": ofMetrics, "resource_metrics":
 // wrappers are the members of the answers of Grafana's Tempo, and of Grafana, that have the object with the list.
 var wrappers = []string{"trace", "result"}
 
-// sniffJSON accepts an object that has a list of ResourceSpans near its start, or one of another signal, maybe in another object.
+// sniffJSON accepts an object that has a list of ResourceSpans near its start, or one of another signal, maybe in another object, and
+// a list that begins with such an object.
 func sniffJSON(head []byte) bool {
 	l := jsonlex.Lexer{Buf: head}
-	if c, err := l.Space(); err != nil || c != '{' {
+	c, err := l.Space()
+	if err == nil && c == '[' {
+		l.Pos++
+		c, err = l.Space()
+	}
+	if err != nil || c != '{' {
 		return false
 	}
 	l.Pos++
@@ -68,7 +74,7 @@ type reader struct {
 
 func readJSON(in *format.Input, text io.Reader) error {
 	r := &reader{JSON: spans.NewJSON(in, text)}
-	err := r.Run(sniffJSON, func() error {
+	request := func() error {
 		if r.Buf[r.Pos] != '{' {
 			return r.Fail("expected an object")
 		}
@@ -78,6 +84,12 @@ func readJSON(in *format.Input, text io.Reader) error {
 			return err
 		}
 		return r.readData(at)
+	}
+	err := r.Run(sniffJSON, func() error {
+		if r.Buf[r.Pos] == '[' {
+			return r.EachElement(request)
+		}
+		return request()
 	})
 	if r.profiles != nil {
 		r.profiles.Finish()

@@ -317,6 +317,16 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// TestList reads requests that someone put into a list.
+func TestList(t *testing.T) {
+	one := ingesttest.MustRead(t, "x", []byte(trace)).Rows("slice", "name", "dur")
+	got := ingesttest.MustRead(t, "x", []byte("[\n"+trace+",\n"+trace+"\n]\n")).Rows("slice", "name", "dur")
+	slices.Sort(got)
+	if want := slices.Sorted(slices.Values(slices.Concat(one, one))); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestDetection(t *testing.T) {
 	message := encoded(t, decoded(t, []byte(trace)))
 	for head, want := range map[string]string{
@@ -324,6 +334,8 @@ func TestDetection(t *testing.T) {
 		string(message):                         "otlp",
 		`{"resourceMetrics":[{"resource":{}}]}`: "otlp",
 		`{"batches":{}}`:                        "json",
+		`[{"batches":{}}]`:                      "json",
+		"[\n" + trace:                           "otlp",
 		"\x0a\x10\x08\x01\x12\x0c":              "",
 	} {
 		got := ""

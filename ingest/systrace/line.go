@@ -91,6 +91,8 @@ func (l *line) parseEvent(b []byte) bool {
 		l.event, l.args = b[:end], bytes.TrimSpace(b[end+1:])
 	case bytes.HasPrefix(b, kernelStack), bytes.HasPrefix(b, userStack):
 		l.event, l.args = stackEvent, nil
+	case bytes.HasPrefix(b, rawMark) && bytes.Contains(b, rawBytes):
+		l.event, l.args = rawEvent, nil
 	case len(name) < symbol && b[symbol-1] == ':':
 		l.event, l.args = name, bytes.TrimSpace(b[symbol:])
 	case len(name) > 0 && (bytes.HasPrefix(b[symbol:], caller) || bytes.Contains(b[symbol:], callerAfterArgs)):
@@ -123,8 +125,10 @@ func isSyscall(b []byte) bool {
 var (
 	kernelStack, userStack, caller          = []byte("<stack trace>"), []byte("<user stack trace>"), []byte(" <-")
 	module, address, callerAfterArgs        = []byte(" ["), []byte(" <"), []byte(") <-") // func-args: path_put(path=0x1, n=2) <-path_walk
+	rawMark, rawBytes                       = []byte("# "), []byte(" buf:")              // what was written to trace_marker_raw: # 2a buf: 01 02
 	syscall, returns                        = []byte("sys_"), []byte(" -> 0x")
 	stackEvent, functionEvent, syscallEvent = []byte("stack trace"), []byte("function"), []byte("system call")
+	rawEvent                                = []byte("trace_marker_raw")
 )
 
 // parseTGID reads the process, up to the bracket before the CPU. An unknown

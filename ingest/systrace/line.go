@@ -83,7 +83,6 @@ var latencyFlags = []byte(".dDbX")
 func (l *line) parseEvent(b []byte) bool {
 	name := b[:wordLen(b)]
 	end := bytes.LastIndexByte(name, ':')
-	symbol := len(name) + placeLen(b[len(name):])
 	switch {
 	case isSyscall(b):
 		l.event, l.args = syscallEvent, nil
@@ -93,9 +92,19 @@ func (l *line) parseEvent(b []byte) bool {
 		l.event, l.args = stackEvent, nil
 	case bytes.HasPrefix(b, rawMark) && bytes.Contains(b, rawBytes):
 		l.event, l.args = rawEvent, nil
-	case len(name) < symbol && b[symbol-1] == ':':
-		l.event, l.args = name, bytes.TrimSpace(b[symbol:])
-	case len(name) > 0 && (bytes.HasPrefix(b[symbol:], caller) || bytes.Contains(b[symbol:], callerAfterArgs)):
+	default:
+		return len(name) > 0 && l.parseFunction(name, b[len(name):])
+	}
+	return true
+}
+
+// parseFunction reads a function and its caller, or the function that called trace_printk and what it wrote. rest is after the function's name.
+func (l *line) parseFunction(name, rest []byte) bool {
+	n := placeLen(rest)
+	switch {
+	case n > 0 && rest[n-1] == ':':
+		l.event, l.args = name, bytes.TrimSpace(rest[n:])
+	case bytes.HasPrefix(rest[n:], caller), bytes.Contains(rest[n:], callerAfterArgs):
 		l.event, l.args = functionEvent, nil
 	default:
 		return false

@@ -112,11 +112,14 @@ func (l *line) parseFunction(name, rest []byte) bool {
 	return true
 }
 
-// placeLen returns the length of the module and the address that the options sym-offset and sym-addr add to a function:
-// path_put+0x4/0x20 [fs] <801341d8>.
+// placeLen returns the length of the module and the address that the options sym-offset and sym-addr add to a function, and of a
+// colon: path_put+0x4/0x20 [fs] <801341d8>:
 func placeLen(b []byte) (n int) {
-	for rest := b; bytes.HasPrefix(rest, module) || bytes.HasPrefix(rest, address) && !bytes.HasPrefix(rest, caller); rest = b[n:] {
-		n += 1 + wordLen(rest[1:])
+	if bytes.HasPrefix(b, module) {
+		n += 1 + wordLen(b[1:])
+	}
+	if bytes.HasPrefix(b[n:], address) && !bytes.HasPrefix(b[n:], caller) && !bytes.HasSuffix(b[:n], colon) {
+		n += 1 + wordLen(b[n+1:])
 	}
 	return n
 }
@@ -133,8 +136,9 @@ func isSyscall(b []byte) bool {
 // What the kernel writes for stacks of events, by its function tracer and for system calls, and names for them.
 var (
 	kernelStack, userStack, caller          = []byte("<stack trace>"), []byte("<user stack trace>"), []byte(" <-")
-	module, address, callerAfterArgs        = []byte(" ["), []byte(" <"), []byte(") <-") // func-args: path_put(path=0x1, n=2) <-path_walk
-	rawMark, rawBytes                       = []byte("# "), []byte(" buf:")              // what was written to trace_marker_raw: # 2a buf: 01 02
+	module, address, colon                  = []byte(" ["), []byte(" <"), []byte(":")
+	callerAfterArgs                         = []byte(") <-")                // func-args: path_put(path=0x1, n=2) <-path_walk
+	rawMark, rawBytes                       = []byte("# "), []byte(" buf:") // what was written to trace_marker_raw: # 2a buf: 01 02
 	syscall, returns                        = []byte("sys_"), []byte(" -> 0x")
 	stackEvent, functionEvent, syscallEvent = []byte("stack trace"), []byte("function"), []byte("system call")
 	rawEvent                                = []byte("trace_marker_raw")

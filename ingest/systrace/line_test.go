@@ -44,6 +44,8 @@ func TestLines(t *testing.T) {
 		"a-1 [001] .... 1.5: put+0x4/0x20 [fs] <-walk+0x8/0x90 [fs]":       "a 1 - 1 1500000000 function ",
 		"a-1 [001] .... 1.5: path_put(path=0x1, n=2) <-path_walk":          "a 1 - 1 1500000000 function ",
 		"a-1 [001] .... 1.5: path_put <8066bb5c>: n: 1":                    "a 1 - 1 1500000000 path_put n: 1",
+		"a-1 [001] .... 1.5: path_put <8066bb5c>: [+] n: 1":                "a 1 - 1 1500000000 path_put [+] n: 1",
+		"a-1 [001] .... 1.5: put+0x4/0x20 [fs]: <n>: 1":                    "a 1 - 1 1500000000 put+0x4/0x20 <n>: 1",
 		"a-1 [001] .... 1.5: # 2a buf: 01 02":                              "a 1 - 1 1500000000 trace_marker_raw ",
 		"a-1 [001] .... 1.5: # 2a":                                         "no",
 		"a-1 [001] .... 1.5: put+0x4/0x20 [fs] <8066bb5c>: n: 1":           "a 1 - 1 1500000000 put+0x4/0x20 n: 1",

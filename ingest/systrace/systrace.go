@@ -199,7 +199,7 @@ func (r *reader) event(b *block, l *decoded) error {
 	if tracer, ok := bytes.CutPrefix(text, []byte("# tracer: ")); ok {
 		r.tracer = string(bytes.TrimSpace(tracer))
 	}
-	if len(text) > 0 && text[0] != '#' && !r.notice(text) {
+	if len(skipSpace(text)) > 0 && text[0] != '#' && !r.notice(text) {
 		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
 		if r.failed == model.None {
 			r.failed, r.why = r.offset, hintOf(text)

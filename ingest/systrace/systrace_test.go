@@ -287,6 +287,7 @@ func TestOtherLines(t *testing.T) {
 		"cpus=8\n" + event + "\nCPU:3 [LOST 25 EVENTS]\nCPU:3 [LOST 2 EVENTS]\n":                                             {"ftrace_cpu_has_data_loss|3|1", "ftrace_events_lost|3|27"},
 		"cpus=8\n" + event + "\nCPU:3 [LOST EVENTS]\nCPU:1024 [EVENTS DROPPED]\n":                                            {"ftrace_cpu_has_data_loss|3|1", "ftrace_cpu_has_data_loss|1024|1"},
 		"cpus=8\n" + event + "\na-1 [000] .... 1.000001: <stack trace>\n => schedule\n => do_nanosleep\n":                    {"unread_event|0|1"},
+		"cpus=8\n" + event + "\n \t \n":                                                                                      nil,
 		"cpus=8\n" + event + "\na-1 [000] .... 1.000001: path_put <-path_walk\n":                                             {"unread_event|0|1"},
 		"cpus=8\n" + event + "\na-1 [000] .... 1.1: sys_read(fd: 3)\na-1 [000] .... 1.2: sys_read -> 0x0\n":                  {"unread_event|0|2"},
 		"cpus=8\na-1 [000] .... 1.000000: tracing_mark_write+0x1a8/0x2b0: I|1|x\n":                                           nil,

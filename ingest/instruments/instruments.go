@@ -375,7 +375,7 @@ func (r *reader) begin(e *element) error {
 	case timeElement:
 		r.row.isSample = true
 		if a.ref {
-			r.value(e, r.numbers[e.id])
+			r.refer(e)
 		}
 	case frameElement:
 		f := r.frames[e.id]
@@ -398,10 +398,21 @@ func (r *reader) begin(e *element) error {
 		}
 	default:
 		if a.ref {
-			r.value(e, r.numbers[e.id])
+			r.refer(e)
 		}
 	}
 	return nil
+}
+
+// refer reads an element that refers to an earlier one. A row without its time is counted as a whole.
+func (r *reader) refer(e *element) {
+	n, known := r.numbers[e.id]
+	switch {
+	case known:
+		r.value(e, n)
+	case e.kind == tidElement, e.kind == pidElement, e.kind == coreElement, e.kind == stateElement, e.kind == weightElement, e.kind == cyclesElement:
+		r.damaged()
+	}
 }
 
 // content reads the text of an element.

@@ -25,7 +25,7 @@ func export(t testing.TB) []byte {
 }
 
 func TestSplitAnywhere(t *testing.T) {
-	if n := len(ingesttest.MustRead(t, "x.xml", export(t)).Rows("stack_sample", "ts")); n != 3 {
+	if n := len(ingesttest.MustRead(t, "x.xml", export(t)).Rows("stack_sample", "ts")); n != 4 {
 		t.Errorf("%d samples", n)
 	}
 }

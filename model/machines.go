@@ -8,6 +8,9 @@ type Machine = machine.Machine
 // CPUDescription is what a trace says about a CPU.
 type CPUDescription = machine.CPUDescription
 
+// MaxCPUs is more CPUs than a machine has. A larger number means damage, and the memory for CPUs grows with their numbers.
+const MaxCPUs = 1 << 16
+
 // The priorities of the names of threads, which package machine explains.
 const (
 	ThreadNameOther          = machine.ThreadNameOther

@@ -10,7 +10,6 @@ import (
 	"math/bits"
 	"strconv"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/internal/pipeline"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -393,7 +392,7 @@ func (s *stream) event() error {
 	}
 	it := item{time: now, offset: offset}
 	cpu, hasCPU := s.known(cpuRole)
-	if hasCPU = hasCPU && cpu < maxCPUs; !hasCPU {
+	if hasCPU = hasCPU && cpu < model.MaxCPUs; !hasCPU {
 		cpu = 0
 	}
 	if tid, ok := s.known(previousRole); ok && hasCPU {
@@ -431,9 +430,6 @@ func signed(n uint64, ok bool) int64 {
 	}
 	return int64(int32(n))
 }
-
-// maxCPUs is more CPUs than a machine has; a larger number means damage.
-const maxCPUs = ftrace.MaxCPUs
 
 // align is the alignment of an event.
 func (c *streamClass) align() int {

@@ -131,7 +131,7 @@ func last[T any](all []T, is func(T) bool) *T {
 func (p *parser) universalSample(ts int64, utid model.UTID, stack, labels int64, cpu uint64, payload []byte) {
 	v := profile.NewSample(ts, "nettrace")
 	v.UTID, v.UPID = utid, p.Machine.ProcessOf(utid)
-	if cpu < maxCPU {
+	if cpu < model.MaxCPUs {
 		v.CPU, v.UCPU = int64(cpu), p.Machine.CPU(int64(cpu))
 	}
 	if stack != noStack {
@@ -150,6 +150,3 @@ func (p *parser) universalSample(ts int64, utid model.UTID, stack, labels int64,
 	row := p.Store.Stacks.AddSampleEvent(id, p.Store.Strings.Intern("cpu"), model.None)
 	p.Store.StackSampleEvent.ArgSetID.Set(row, p.Store.InternArgs(&set))
 }
-
-// maxCPU limits the numbers of processors.
-const maxCPU = 1 << 16

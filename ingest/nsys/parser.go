@@ -188,7 +188,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 		p.nvtx(t, ts, dur, args)
 	case switches:
 		cpu, utid := p.event.IntOr("cpu", 0), p.thread()
-		if cpu < 0 || cpu >= maxCPU {
+		if cpu < 0 || cpu >= model.MaxCPUs {
 			p.File.Unread(model.StatUnreadEvent, model.None, "SCHED_EVENTS row").Add(model.LogEntry{TS: ts, HasTS: true})
 			return nil
 		}
@@ -201,7 +201,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 		s := profile.NewSample(ts, "nsys")
 		s.UTID, s.Callsite = p.thread(), profile.CallsiteID(number)
 		s.UPID = p.Machine.ProcessOf(s.UTID)
-		if cpu, ok := p.event.Int("cpu"); ok && cpu >= 0 && cpu < maxCPU {
+		if cpu, ok := p.event.Int("cpu"); ok && cpu >= 0 && cpu < model.MaxCPUs {
 			s.CPU, s.UCPU = cpu, p.Machine.CPU(cpu)
 		}
 		p.Store.Stacks.AddSample(s)
@@ -214,8 +214,6 @@ func (p *parser) Event(ts int64, event []byte) error {
 	}
 	return nil
 }
-
-const maxCPU = 1 << 20
 
 var (
 	waits     = model.AsyncBlueprint(model.Blueprint{Classification: "gpu_synchronization", Dims: []string{"ugpu", "upid", "stream_id"}, Name: "Synchronization"})

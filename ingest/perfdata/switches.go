@@ -3,7 +3,6 @@ package perfdata
 import (
 	"encoding/binary"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -18,7 +17,7 @@ const (
 // switchRecord pushes a switch of perf record --switch-events. Only events of all threads say on which CPU it was.
 func (t *tokenizer) switchRecord(rec *record, e *event, time uint64) error {
 	id := e.readSampleID(rec)
-	if time == 0 || id.cpu == model.None || id.cpu >= ftrace.MaxCPUs || id.tid == gone && rec.misc&miscSwitchOut == 0 {
+	if time == 0 || id.cpu == model.None || id.cpu >= model.MaxCPUs || id.tid == gone && rec.misc&miscSwitchOut == 0 {
 		t.notRead(rec)
 		return nil
 	}

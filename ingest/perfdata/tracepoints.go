@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -80,7 +79,7 @@ func (e *event) each() bool { return !e.freq && e.period <= 1 }
 // tracepoint adds the rows of the event that a sample has.
 func (p *parser) tracepoint(ts, cpu int64, e *event, data []byte) {
 	d := p.tracepoints
-	if d == nil || cpu == model.None || cpu >= ftrace.MaxCPUs {
+	if d == nil || cpu == model.None || cpu >= model.MaxCPUs {
 		p.unreadTracepoint()
 		return
 	}

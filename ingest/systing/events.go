@@ -151,15 +151,12 @@ const running = "Running"
 
 func (p *parser) run(ts int64, row *row) {
 	utid, cpu := p.utid(row), row.int("cpu")
-	if utid == model.None || cpu < 0 || cpu > maxCPU {
+	if utid == model.None || cpu < 0 || cpu >= model.MaxCPUs {
 		return
 	}
 	p.Sched.Begin(ts, cpu, utid, int32(row.int("priority")))
 	p.Threads.Enter(ts, cpu, utid, p.Store.Strings.Intern(running), model.None)
 }
-
-// maxCPU is the greatest number of a CPU.
-const maxCPU = 1 << 16
 
 func (p *parser) stop(ts int64, row *row) {
 	utid, cpu := p.utid(row), row.int("cpu")
@@ -247,7 +244,7 @@ func (p *parser) sample(ts int64, row *row) {
 	}
 	v := profile.NewSample(ts, "systing")
 	v.UTID, v.UPID = utid, p.Machine.ProcessOf(utid)
-	if cpu := row.value("cpu"); cpu.Kind != parquetfile.Null && cpu.Int >= 0 && cpu.Int <= maxCPU {
+	if cpu := row.value("cpu"); cpu.Kind != parquetfile.Null && cpu.Int >= 0 && cpu.Int < model.MaxCPUs {
 		v.CPU, v.UCPU = cpu.Int, p.Machine.CPU(cpu.Int)
 	}
 	v.Callsite = p.callsite(row.int("stack_id"))

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/model"
 )
-
-const maxCPUs = ftrace.MaxCPUs
 
 // line is a parsed line of a trace. Its texts point into the line.
 type line struct {
@@ -59,7 +57,7 @@ func (l *line) parseFrom(b []byte) bool {
 	default:
 		rest = rest[1:]
 	}
-	if cpu >= maxCPUs {
+	if cpu >= model.MaxCPUs {
 		return false
 	}
 	l.cpu = uint16(cpu)

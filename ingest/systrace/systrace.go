@@ -238,7 +238,7 @@ func (r *reader) lost(text []byte) bool {
 	}
 	cpu, rest, ok := number(rest)
 	rest, opens := bytes.CutPrefix(rest, []byte(" ["))
-	if !ok || !opens || cpu >= maxCPUs {
+	if !ok || !opens || cpu >= model.MaxCPUs {
 		return false
 	}
 	r.File.SetStat(model.StatFtraceCPUHasDataLoss, int64(cpu), 1)

@@ -53,7 +53,7 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 	}
 	end := data.offset + data.size
 	var in io.Reader = bufio.NewReaderSize(io.NewSectionReader(r.file, data.offset, max(min(data.size, r.file.Size-data.offset), 0)), 64<<10)
-	if data.cpu >= ftrace.MaxCPUs || b.pageSize < r.dataOffset || b.pageSize > maxPage {
+	if data.cpu >= model.MaxCPUs || b.pageSize < r.dataOffset || b.pageSize > maxPage {
 		r.damaged(data.offset, fmt.Errorf("CPU %d has an invalid page size of %d bytes", data.cpu, b.pageSize))
 		return nil
 	}

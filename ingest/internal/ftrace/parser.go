@@ -9,9 +9,6 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// MaxCPUs is more CPUs than a machine has; a larger number means damage.
-const MaxCPUs = 1 << 16
-
 // StatEventsLost counts what the kernel overwrote.
 var StatEventsLost = model.NewStat(1052, model.StatInfo{
 	Name: "ftrace_events_lost", Indexed: true, Severity: model.DataLoss, Source: model.FromTrace, Effect: model.Lost,

@@ -15,9 +15,6 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{ftraceEvents}
 
-// maxCPUs limits CPU numbers. A bundle with a higher one is corrupt.
-const maxCPUs = kernel.MaxCPUs
-
 // ftraceClock is the id, within a sequence, of the clock of the kernel's ring buffer.
 const ftraceClock = 64
 
@@ -159,7 +156,7 @@ func (m *ftraceModule) bundleHead(p *proto.Packet, head []wire.Field) (c *ftrace
 	boot := model.Clock{ID: model.ClockBoottime}
 	clock = boot
 	var at, bootAt int64
-	cpu, readings := uint32(maxCPUs), 0
+	cpu, readings := uint32(model.MaxCPUs), 0
 	for i := range head {
 		switch f := &head[i]; f.Number {
 		case pb.FtraceEventBundle_CPU:
@@ -182,7 +179,7 @@ func (m *ftraceModule) bundleHead(p *proto.Packet, head []wire.Field) (c *ftrace
 			readings++
 		}
 	}
-	if cpu >= maxCPUs {
+	if cpu >= model.MaxCPUs {
 		return nil, clock, false
 	}
 	if clock != boot && readings == 2 && at != m.snapshot {

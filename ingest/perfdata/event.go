@@ -156,7 +156,7 @@ func (e *event) countUnread(f *model.File) {
 		e.unread = append(e.unread, f.Unread(model.StatUnreadFact, model.None, name+" field"))
 	}
 	for _, field := range unreadFields {
-		if e.sampleType&field.bit != 0 && !(field.bit == sampleRaw && e.tracepoints()) {
+		if e.sampleType&field.bit != 0 && !(field.bit == sampleRaw && e.isTracepoint()) {
 			add(field.name)
 		}
 	}

@@ -54,7 +54,7 @@ var recordNames = map[uint32]string{
 	18: "bpf_event", 19: "cgroup", 20: "text_poke", 21: "aux_output_hw_id",
 	recordDeferred: "callchain_deferred",
 	// perf's.
-	recordTracingData: "tracing_data", 72: "auxtrace_error", 75: "stat_config", 76: "stat", 77: "stat_round", 84: "bpf_metadata",
+	72: "auxtrace_error", 75: "stat_config", 76: "stat", 77: "stat_round", 84: "bpf_metadata",
 	// Simpleperf's.
 	32769: "kernel_symbol", 32770: "dso", 32771: "symbol", 32772: "split", 32773: "split_end", 32774: "event_id",
 	32775: "callchain", 32776: "unwinding_result", 32777: "tracing_data", 32778: "debug",

@@ -2,11 +2,12 @@ package perfdata
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// The layout of the token of a switch: these fields.
+// The layout of the token of a switch.
 const (
 	switchMisc   = 1
 	switchPID    = 3
@@ -14,7 +15,7 @@ const (
 	switchCPU    = 11
 )
 
-// switchRecord pushes a switch of perf record --switch-events. Only events of all threads say on which CPU it was.
+// switchRecord pushes a switch of perf record --switch-events. Only recordings of all threads say on which CPU it was.
 func (t *tokenizer) switchRecord(rec *record, e *event, time uint64) error {
 	id := e.readSampleID(rec)
 	if time == 0 || id.cpu == model.None || id.cpu >= model.MaxCPUs || id.tid == gone && rec.misc&miscSwitchOut == 0 {
@@ -54,13 +55,7 @@ func (p *parser) switched(ts int64, token []byte) {
 
 // tracesSwitches reports whether the recording has each switch as an event of ftrace, too.
 func (p *parser) tracesSwitches() bool {
-	if p.tracepoints == nil || !p.recording.allThreads {
-		return false
-	}
-	for _, e := range p.recording.events {
-		if e.tracepoints() && e.each() && p.tracepoints.Name(uint16(e.config)) == "sched_switch" {
-			return true
-		}
-	}
-	return false
+	return p.tracepoints != nil && slices.ContainsFunc(p.recording.events, func(e *event) bool {
+		return e.isTracepoint() && p.tellsAll(e) && p.tracepoints.Name(uint16(e.config)) == "sched_switch"
+	})
 }

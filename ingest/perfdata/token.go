@@ -126,7 +126,7 @@ func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 	binary.LittleEndian.PutUint32(b[from+sampleChain:], uint32(length/8))
 	if has(sampleRaw) {
 		raw := rec.take(uint64(rec.uint32()))
-		if e.tracepoints() {
+		if e.isTracepoint() {
 			binary.LittleEndian.PutUint32(b[from+sampleRecord:], uint32(len(raw)))
 			b = append(b, raw...)
 		}

@@ -273,7 +273,7 @@ func (t *tokenizer) event(attr, ids []byte) error {
 	if len(t.recording.events) == 0 {
 		t.in.UseClock(e.clock.ID)
 	}
-	if e.tracepoints() {
+	if e.isTracepoint() {
 		t.in.Machine.UseIdleProcess()
 	}
 	return t.recording.add(t.in.Context, e, numbers)

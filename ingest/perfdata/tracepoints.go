@@ -30,10 +30,7 @@ func (t *tokenizer) tracingData(w *words) bool {
 	c.Uint32() // size of a page
 	rawftrace.PageHeaders(c)
 	d := rawftrace.NewDecoder(t.in.Context, c.Order, model.StatPerfRecordSkipped)
-	d.FtraceEvents(c)
-	d.EventFormats(c)
-	d.Kallsyms(c)
-	d.PrintkFormats(c)
+	d.Descriptions(c)
 	if v, err := strconv.ParseFloat(version, 64); err == nil && v >= 0.6 {
 		d.Cmdlines(c)
 	}
@@ -70,11 +67,14 @@ func (t *tokenizer) threadMap(rec *record) {
 	}
 }
 
-// tracepoints reports whether the samples are events of a tracepoint.
-func (e *event) tracepoints() bool { return e.kind == tracepointEvent && e.sampleType&sampleRaw != 0 }
+// isTracepoint reports whether the samples have the events of a tracepoint.
+func (e *event) isTracepoint() bool { return e.kind == tracepointEvent && e.sampleType&sampleRaw != 0 }
 
 // each reports whether every occurrence of the event is a sample.
 func (e *event) each() bool { return !e.freq && e.period <= 1 }
+
+// tellsAll reports whether every occurrence of the event in all threads is a sample, so that nothing happened in between.
+func (p *parser) tellsAll(e *event) bool { return p.recording.allThreads && e.each() }
 
 // tracepoint adds the rows of the event that a sample has.
 func (p *parser) tracepoint(ts, cpu int64, e *event, data []byte) {
@@ -97,7 +97,7 @@ func (p *parser) tracepoint(ts, cpu int64, e *event, data []byte) {
 			p.begin(tid, f.pid)
 		}
 	}
-	d.Partial = !p.recording.allThreads || !e.each()
+	d.Partial = !p.tellsAll(e)
 	d.Record(found)
 	if e.each() && !lifetimes[found.Tracepoint.Name] {
 		d.Handle(found)

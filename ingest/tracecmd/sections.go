@@ -50,10 +50,7 @@ var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: 
 // version6 reads the rest of a version 6 file, whose parts come in a fixed order.
 func (r *reader) version6(c *rawftrace.Cursor) error {
 	r.headerInfo(c)
-	r.decoder.FtraceEvents(c)
-	r.decoder.EventFormats(c)
-	r.decoder.Kallsyms(c)
-	r.decoder.PrintkFormats(c)
+	r.decoder.Descriptions(c)
 	r.decoder.Cmdlines(c)
 	cpus := c.Uint32()
 	kind := string(c.Bytes(10))

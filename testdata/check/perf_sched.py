@@ -1,14 +1,14 @@
-"""Compares the events of tracepoints in a perf.data file with the rows of a dataset.
+"""Compares the events of tracepoints and the switches in a perf.data file with the rows of a dataset.
 
 usage: perf_sched.py FILE DATASET
 
 The samples of a tracepoint have the kernel's event in PERF_SAMPLE_RAW (perf_event.h). Its layout is that of the description with its ID in
-TRACING_DATA (tools/perf/util/trace-event-info.c). Each such sample is a row of ftrace_event. If all threads were recorded,
-which THREAD_MAP says by the pid -1, and each switch, a thread runs on a CPU from the switch to it to the next switch there; if that is from
-another thread, a switch is missing, and nobody knows until when it ran (-1 ns). Without such events, the
-records SWITCH and SWITCH_CPU_WIDE of --switch-events say the same: their misc has the bits OUT and OUT_PREEMPT, and their sample id the thread
-and the CPU. The fields of an event are its args: numbers, the elements
-of arrays, and texts that end with a zero, in place or where __data_loc says. Of some tracepoints the dataset names fields that it does not read.
+TRACING_DATA (tools/perf/util/trace-event-info.c). Each such sample is a row of ftrace_event. If all threads were recorded, which THREAD_MAP
+says by the pid -1, and each switch, a thread runs on a CPU from the switch to it to the next switch there; if that is from another thread,
+a switch is missing, and nobody knows until when it ran (-1 ns). Without such events, the records SWITCH and SWITCH_CPU_WIDE of
+--switch-events say the same: their misc has the bits OUT and OUT_PREEMPT, and their sample id the thread and the CPU. The fields of an
+event are its args: numbers, the elements of arrays, and texts that end with a zero, in place or where __data_loc says. Of some tracepoints
+the dataset names fields that it does not read.
 """
 import collections, re, struct, sys
 

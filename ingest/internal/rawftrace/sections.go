@@ -20,6 +20,15 @@ func PageHeaders(c *Cursor) (commit, data int64) {
 	return commit, data
 }
 
+// Descriptions reads the descriptions of events, and the functions and texts that these point to, in the order of perf and of version 6
+// of trace-cmd's files.
+func (d *Decoder) Descriptions(c *Cursor) {
+	d.FtraceEvents(c)
+	d.EventFormats(c)
+	d.Kallsyms(c)
+	d.PrintkFormats(c)
+}
+
 // FtraceEvents reads the descriptions of ftrace's own events.
 func (d *Decoder) FtraceEvents(c *Cursor) {
 	for range c.Uint32() {

@@ -16,6 +16,7 @@ const (
 	idSwitch = 300 + iota
 	idEnter
 	idNewTask
+	idIRQ
 )
 
 // description returns a format of tracefs. A field is declaration|offset|size|signed.
@@ -40,6 +41,7 @@ func (r *recording) tracingData() []byte {
 			"char next_comm[16]|40|16|1", "pid_t next_pid|56|4|1", "int next_prio|60|4|1"),
 		description("sys_enter", idEnter, "long id|8|8|1", "unsigned long args[6]|16|48|0", "u32 more|64|4|0"),
 		description("task_newtask", idNewTask, "pid_t pid|8|4|1", "char comm[16]|12|16|1", "unsigned long clone_flags|32|8|0"),
+		description("irq_handler_exit", idIRQ, "int irq|8|4|1", "u16 ret[2]|12|4|0"),
 	}
 	b := r.w([]byte("\x17\x08\x44tracing"), "0.6", []byte{endian, 8}, uint32(4096),
 		"header_page", long(nil), "header_event", long(nil), uint32(0), uint32(1), "all", uint32(len(formats)))
@@ -161,6 +163,20 @@ func TestDamagedDescriptions(t *testing.T) {
 	stats := tables.Rows("stats", "name", "value", "description")
 	if !slices.Contains(stats, "unread_fact|4|PERF_SAMPLE_RAW fields are not read") || len(stats) != 3 {
 		t.Errorf("%q", stats)
+	}
+}
+
+// TestArrays reads an array where Perfetto's message has a number.
+func TestArrays(t *testing.T) {
+	r := scheduling(binary.LittleEndian).all()
+	r.events[1].config = idIRQ
+	r.records = r.records[:2]
+	r.tracepoint(2, idIRQ, 11, 100, 0, uint32(7), uint16(8), uint16(9))
+	args := ingesttest.MustRead(t, "perf.data", r.file()).Rows("args", "key", "int_value")
+	for _, want := range []string{"irq|7", "ret[0]|8", "ret[1]|9"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("%s is missing in %q", want, args)
+		}
 	}
 }
 

@@ -186,10 +186,15 @@ func (d *Decoder) prepare(f *eventFormat) {
 		described := ftrace.Field{Name: one.name, Type: one.fieldType(), Array: one.isArray()}
 		if known && read {
 			one.to = f.tracepoint.FieldNamed(one.name)
-			if one.to == nil && f.name != "sched_switch" { // whose args are always the same
+			switch {
+			case one.to != nil && one.isText() != (one.to.Type == ftrace.Text):
+				read = false
+			case one.to != nil && (one.to.Array || !one.isArray()):
+			case f.name == "sched_switch": // whose args are always the same
+				read = false
+			default: // Perfetto's message does not have the field, or not as an array
 				one.to = d.Field(described)
 			}
-			read = one.to != nil && one.isText() == (one.to.Type == ftrace.Text)
 		}
 		if !read {
 			d.File.Unread(model.StatUnreadFact, model.None, "field "+one.name+" of format "+f.name).Add(model.LogEntry{})

@@ -136,7 +136,9 @@ type frame struct {
 type reader struct {
 	in       *format.Input
 	events   *sort.Stream
+	parser   *parser
 	token    *token.Writer
+	fields   *token.Writer // of the sample's tracepoint
 	mappings map[string]profile.MappingID
 
 	sample        sample
@@ -144,6 +146,7 @@ type reader struct {
 	ids           layout // of header lines
 	files, tabs   layout // of frames
 	frameIDs      []profile.FrameID
+	traced        bool  // there was a tracepoint
 	times, drops  int64 // header lines, and those whose time is less than that of the line before
 	firstTime     int64 // of header lines, ns
 	lastTime      int64
@@ -164,9 +167,10 @@ const (
 func read(in *format.Input) error {
 	in.UseClock(model.ClockMonotonic)
 	r := &reader{
-		in: in, token: token.NewWriter(in.Store), mappings: map[string]profile.MappingID{},
-		events: in.Sorter.NewStream(&parser{in.Context}), firstUnparsed: -1,
+		in: in, parser: &parser{Context: in.Context}, token: token.NewWriter(in.Store), fields: token.NewWriter(in.Store),
+		mappings: map[string]profile.MappingID{}, firstUnparsed: -1,
 	}
+	r.events = in.Sorter.NewStream(r.parser)
 	all := lines.NewReader(in)
 	for all.Next() {
 		if err := r.line(all.Offset(), bytes.TrimRight(all.Bytes(), "\r ")); err != nil {

@@ -125,6 +125,45 @@ func TestFrameOnTheSampleLine(t *testing.T) {
 	}
 }
 
+// TestTracepoints reads the fields of tracepoints, in which a frame may follow. That other threads ran in between is not known.
+func TestTracepoints(t *testing.T) {
+	const stack = "\n\tffffffff815ebcd6 schedule ([kernel.kallsyms])\n"
+	tables := ingesttest.MustRead(t, "script", []byte(
+		"swapper     0 [001] 1.000001: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R+ ==> next_comm=a b next_pid=7 next_prio=100\n\n"+
+			"a b     7/7 [001] 1.000002: 1 sched:sched_waking: comm=c pid=9 prio=120 target_cpu=003"+stack+"\n"+
+			"a b     7 [001] 1.000003: irq:softirq_entry: vec=4 [action=BLOCK] ffffffff815ebcd6 f ([kernel.kallsyms])\n\n"+
+			"a b     7 [001] 1.000004: sched:sched_stat_runtime: comm=a b pid=7 runtime=5000 [ns]\n\n"+
+			"a b     7 [001] 1.000005: sched:sched_wakeup: c:9 [120] success=1 CPU:003\n\n"))
+	tables.Want(t, "ftrace_event", "ts|name|cpu|utid|arg_set_id", "1000001000|sched_switch|1|0|0", "1000002000|sched_waking|1|1|7", "1000003000|softirq_entry|1|1|11",
+		"1000004000|sched_stat_runtime|1|1|12", "1000005000|sched_wakeup|1|1|15")
+	tables.Want(t, "args", "arg_set_id|key|int_value|string_value",
+		"0|prev_comm|NULL|swapper/1", "0|prev_pid|0|NULL", "0|prev_prio|120|NULL", "0|prev_state|NULL|R+", "0|next_comm|NULL|a b", "0|next_pid|7|NULL", "0|next_prio|100|NULL",
+		"7|comm|NULL|c", "7|pid|9|NULL", "7|prio|120|NULL", "7|target_cpu|3|NULL", "11|vec|4|NULL",
+		"12|comm|NULL|a b", "12|pid|7|NULL", "12|runtime|5000|NULL", "15|comm|NULL|c", "15|pid|9|NULL", "15|prio|120|NULL", "15|success|1|NULL", "15|target_cpu|3|NULL")
+	tables.Want(t, "stack_sample", "ts|callsite_id", "1000001000|NULL", "1000002000|0", "1000003000|1", "1000004000|NULL", "1000005000|NULL")
+	tables.Want(t, "thread", "tid|name", "0|swapper", "7|a b")
+	tables.Want(t, "sched_slice", "ts")
+	tables.Want(t, "thread_state", "ts")
+	tables.Want(t, "stats", "name")
+}
+
+// TestOtherTracepoints counts fields of which it is not certain what they are, and those of events without a CPU.
+func TestOtherTracepoints(t *testing.T) {
+	for line, want := range map[string]string{
+		"a 7 [001] 1.000000: sched:sched_waking: comm=b x=1 pid=9 prio=120 target_cpu=003": "1|trailing text is not read",
+		"a 7 [001] 1.000000: sched:sched_waking: comm=b":                                   "1|trailing text is not read",
+		"a 7 [001] 1.000000: sched:sched_waking: comm=b pid=x prio=120 target_cpu=003":     "1|trailing text is not read",
+		"a 7 [99999] 1.000000: sched:sched_waking: comm=b pid=9 prio=120 target_cpu=003":   "1|trailing text is not read",
+		"a 7 1.000000: sched:sched_waking: comm=b pid=9 prio=120 target_cpu=003":           "1|trailing text is not read",
+		"a 7 [001] 1.000000: probe:schedule: (ffffffff815ebcd6)":                           "1|trailing text is not read",
+	} {
+		tables := ingesttest.MustRead(t, "script", []byte(line+"\n\n"))
+		tables.Want(t, "ftrace_event", "ts")
+		tables.Want(t, "stack_sample", "ts", "1000000000")
+		tables.Want(t, "stats", "value|description", want)
+	}
+}
+
 func TestLastLineNeedsNoLineEnd(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a 1/1 [000] 1.000001:  10 cycles: \n\t  401000 main (/bin/a)\n\na 1/1 [000] 2.000002:  10 cycles: \n\t  401000 main (/bin/a)": {"1000001000", "2000002000"},
@@ -220,6 +259,7 @@ func TestBadLines(t *testing.T) {
 
 func FuzzPerfText(f *testing.F) {
 	f.Add([]byte(script))
+	f.Add([]byte("a 1 [1] 1.000001: sched:sched_waking: comm=b pid=2 prio=3 target_cpu=004\na 1 [1] 1.000002: irq:softirq_exit: vec=9 [action=RCU]\n"))
 	f.Add([]byte("a/b 1/2\t[1]  1.123456789: x:\n\t0 f+g+0x1 (m)\nx"))
 	fuzz.Run(f, func(t *testing.T, data []byte) {
 		if detected := ingest.Detect(data); detected == nil || detected.Name != "perf_text" {

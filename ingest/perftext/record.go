@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
@@ -28,7 +30,9 @@ func (r *reader) push() error {
 	if len(s.frames) == 0 {
 		r.takeInline()
 	}
-	if text := bytes.TrimSpace(s.text); len(text) > 0 {
+	text := bytes.TrimSpace(s.text)
+	kind := r.tracepoint(text)
+	if kind == ftracetext.Unknown && len(text) > 0 {
 		noun := otherField(append([]byte{' '}, text...))
 		if noun == "" {
 			noun = "trailing text"
@@ -45,7 +49,30 @@ func (r *reader) push() error {
 	r.token.Text([]byte(s.mode))
 	r.token.Uint(uint64(s.event))
 	r.token.Int(s.period)
+	r.token.Uint(uint64(kind))
+	r.token.Rest(r.fields.Bytes())
 	return r.events.Push(s.ts, r.token.Bytes())
+}
+
+// tracepoint reads the fields of a tracepoint, which perf prints after the name of the event. Without a thread and a CPU there is no row
+// for them.
+func (r *reader) tracepoint(text []byte) ftracetext.Kind {
+	s := &r.sample
+	r.fields.Reset()
+	_, name, ok := strings.Cut(r.in.Store.Strings.Get(s.event), ":")
+	if !ok || len(text) == 0 || s.tid == model.None || s.cpu == model.None || s.cpu >= model.MaxCPUs {
+		return ftracetext.Unknown
+	}
+	kind, event := r.parser.tracepoint(name)
+	if kind == ftracetext.Unknown || !event.Decode(r.fields, text) {
+		r.fields.Reset()
+		return ftracetext.Unknown
+	}
+	if !r.traced {
+		r.traced = true
+		r.in.Machine.UseIdleProcess()
+	}
+	return kind
 }
 
 // callsite stores the stack of the sample.
@@ -152,7 +179,24 @@ func (r *reader) task(kind eventKind, offset int64, h *header, fields []byte) er
 }
 
 // parser turns events into rows.
-type parser struct{ *model.Context }
+type parser struct {
+	*model.Context
+	ftrace      *ftrace.Parser // nil until there is a tracepoint
+	tracepoints []ftracetext.Event
+	kinds       map[string]ftracetext.Kind
+	event       ftrace.Event
+}
+
+// tracepoint returns the kind of an event by its name.
+func (p *parser) tracepoint(name string) (ftracetext.Kind, *ftracetext.Event) {
+	if p.ftrace == nil {
+		p.ftrace = ftrace.NewParser(p.Context)
+		p.ftrace.Partial = true // nobody knows which events the text leaves out
+		p.tracepoints, p.kinds = ftracetext.Events(p.ftrace, true)
+	}
+	kind := p.kinds[name]
+	return kind, &p.tracepoints[kind]
+}
 
 // Event stores a sample, or what a record says about a thread.
 func (p *parser) Event(ts int64, payload []byte) error {
@@ -203,5 +247,12 @@ func (p *parser) sample(ts int64, event *token.Reader) {
 			name = p.Store.Strings.Intern("")
 		}
 		p.Store.Stacks.AddSampleEvent(sample, name, period)
+	}
+	if kind := event.Uint(); kind != uint64(ftracetext.Unknown) {
+		e, tracepoint := &p.event, &p.tracepoints[kind]
+		e.Reset(tracepoint.Tracepoint)
+		e.TS, e.TID, e.CPU = ts, tid, v.CPU
+		tracepoint.Fill(e, *event)
+		p.ftrace.Record(e)
 	}
 }

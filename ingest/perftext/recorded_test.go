@@ -24,7 +24,7 @@ var recordings = map[string]recording{
 	"graphs":     {[]string{"-e", "cpu-clock", "-F", "4000", "-g", "--sample-cpu", "-d", "-W", "-k", "mono", "--switch-events", "--namespaces", "--user-regs=sp"}, true},
 	"plain":      {[]string{"-e", "cpu-clock", "-F", "4000", "-a"}, false},
 	"events":     {[]string{"-e", "page-faults,context-switches", "-c", "1"}, false},
-	"tracepoint": {[]string{"-e", "sched:sched_switch", "-a"}, false},
+	"tracepoint": {[]string{"-e", "sched:sched_switch,sched:sched_waking,sched:sched_stat_runtime,irq:softirq_entry", "-a"}, false},
 }
 
 // workload is what is recorded: a shell and a child, which does not execute another program. Frames of a program that is
@@ -119,6 +119,9 @@ func TestScriptsAgreeWithTheirData(t *testing.T) {
 				t.Errorf("%d samples, %d in the data%s", len(got), len(want), firstDifference(got, want))
 			}
 			compareNames(t, text, tables)
+			if s.recording == "tracepoint" {
+				compareTracepoints(t, text, tracepoints(tables), tracepoints(data[s.recording]))
+			}
 			if lost := tables.Rows("stats", "name"); slices.Contains(lost, "perf_text_parse_errors") {
 				t.Errorf("stats: %v", lost)
 			}
@@ -260,6 +263,41 @@ func dataSamples(t *testing.T, tables *ingesttest.Tables, f fields) (samples []s
 	}
 	slices.Sort(samples)
 	return samples
+}
+
+// tracepoints returns the rows of ftrace_event without their times, and without the states of threads, of which a text has the letters.
+func tracepoints(tables *ingesttest.Tables) (events []string) {
+	tids, args := column(tables, "thread", "tid"), map[string][]string{}
+	for _, row := range tables.Rows("args", "arg_set_id", "key", "int_value", "string_value") {
+		if set, arg, _ := strings.Cut(row, "|"); !strings.HasPrefix(arg, "prev_state|") {
+			args[set] = append(args[set], arg)
+		}
+	}
+	for _, row := range tables.Rows("ftrace_event", "name", "cpu", "utid", "arg_set_id") {
+		c := strings.Split(row, "|")
+		slices.Sort(args[c[3]])
+		events = append(events, strings.Join(append([]string{c[0], c[1], tids[c[2]]}, args[c[3]]...), ";"))
+	}
+	slices.Sort(events)
+	return events
+}
+
+// compareTracepoints compares events, but for those of threads that have ended, of which a text has no tid.
+func compareTracepoints(t *testing.T, text []byte, got, want []string) {
+	t.Helper()
+	gone := bytes.Count(text, []byte(":-1 "))
+	left := map[string]int{}
+	for _, event := range want {
+		left[event]++
+	}
+	for _, event := range got {
+		if left[event]--; left[event] < 0 {
+			t.Errorf("%s is not in the data", event)
+		}
+	}
+	if len(got) == 0 || len(got)+gone != len(want) {
+		t.Errorf("%d events of tracepoints and %d without a thread, %d in the data", len(got), gone, len(want))
+	}
 }
 
 // compareNames compares how often each function stands in a text, on the lines of call graphs, with the rows.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -72,7 +73,7 @@ func (b *block) add(p *parser, d decoded) {
 	if d.ok = !bytes.HasPrefix(text, []byte("#")) && l.parse(text); d.ok {
 		d.ts, d.task = l.ts, b.task(l.task)
 		kind := p.kinds[string(l.event)]
-		if kind == kindUnknown && bytes.HasPrefix(l.event, markOffset) {
+		if kind == ftracetext.Unknown && bytes.HasPrefix(l.event, markOffset) {
 			kind = p.kinds["tracing_mark_write"]
 		}
 		tgid := uint32(noTGID)
@@ -85,9 +86,9 @@ func (b *block) add(p *parser, d decoded) {
 		binary.LittleEndian.PutUint16(head[tokenCPU:], l.cpu)
 		head[tokenKind] = byte(kind)
 		b.tokens.Rest(head[:])
-		if kind == kindUnknown {
+		if kind == ftracetext.Unknown {
 			b.tokens.Rest(l.event)
-		} else if !p.events[kind].decode(&b.tokens, l.args) {
+		} else if !p.events[kind].Decode(&b.tokens, l.args) {
 			b.tokens.Bytes()[d.token+tokenKind] = kindMalformed
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -37,18 +38,18 @@ func (l *line) parse(text []byte) bool {
 
 // parseFrom reads a line, starting at the tid.
 func (l *line) parseFrom(b []byte) bool {
-	pid, b, ok := number(b)
-	if !ok || pid > math.MaxUint32 || len(b) == 0 || !isSpace(b[0]) {
+	pid, b, ok := ftracetext.Number(b)
+	if !ok || pid > math.MaxUint32 || len(b) == 0 || !ftracetext.IsSpace(b[0]) {
 		return false
 	}
 	l.pid = uint32(pid)
 	b = skipSpace(b)
 	bracket, ok := l.parseTGID(b)
-	cpu, rest, hasCPU := number(bracket)
+	cpu, rest, hasCPU := ftracetext.Number(bracket)
 	switch {
 	case !ok:
 		// Without brackets, as trace-cmd report -l writes it: 3d..2. 1.000000: name: fields
-		if cpu, rest, hasCPU = number(b); !hasCPU || len(rest) == 0 || bytes.IndexByte(latencyFlags, rest[0]) < 0 {
+		if cpu, rest, hasCPU = ftracetext.Number(b); !hasCPU || len(rest) == 0 || bytes.IndexByte(latencyFlags, rest[0]) < 0 {
 			return false
 		}
 		l.inTGID = false
@@ -61,12 +62,12 @@ func (l *line) parseFrom(b []byte) bool {
 		return false
 	}
 	l.cpu = uint16(cpu)
-	if l.ts, b, ok = timestamp(skipFlags(skipSpace(rest))); !ok || len(b) == 0 || !isSpace(b[0]) {
+	if l.ts, b, ok = timestamp(skipFlags(skipSpace(rest))); !ok || len(b) == 0 || !ftracetext.IsSpace(b[0]) {
 		return false
 	}
 	b = skipSpace(b)
 	if bytes.HasPrefix(b, sinceLast) {
-		b = skipSpace(b[wordLen(b):])
+		b = skipSpace(b[ftracetext.WordLen(b):])
 	}
 	return l.parseEvent(b)
 }
@@ -79,7 +80,7 @@ var latencyFlags = []byte(".dDbX")
 
 // parseEvent reads what follows the time: an event and its fields, a system call, the head of a stack, or a function and its caller.
 func (l *line) parseEvent(b []byte) bool {
-	name := b[:wordLen(b)]
+	name := b[:ftracetext.WordLen(b)]
 	end := bytes.LastIndexByte(name, ':')
 	switch {
 	case isSyscall(b):
@@ -114,10 +115,10 @@ func (l *line) parseFunction(name, rest []byte) bool {
 // colon: path_put+0x4/0x20 [fs] <801341d8>:
 func placeLen(b []byte) (n int) {
 	if bytes.HasPrefix(b, module) {
-		n += 1 + wordLen(b[1:])
+		n += 1 + ftracetext.WordLen(b[1:])
 	}
 	if bytes.HasPrefix(b[n:], address) && !bytes.HasPrefix(b[n:], caller) && !bytes.HasSuffix(b[:n], colon) {
-		n += 1 + wordLen(b[n+1:])
+		n += 1 + ftracetext.WordLen(b[n+1:])
 	}
 	return n
 }
@@ -127,7 +128,7 @@ func isSyscall(b []byte) bool {
 	if !bytes.HasPrefix(b, syscall) {
 		return false
 	}
-	name := b[:wordLen(b)]
+	name := b[:ftracetext.WordLen(b)]
 	return bytes.IndexByte(name, '(') > 0 || bytes.HasPrefix(b[len(name):], returns)
 }
 
@@ -149,7 +150,7 @@ func (l *line) parseTGID(b []byte) ([]byte, bool) {
 	if len(b) > 0 && b[0] == '(' {
 		b = skipSpace(b[1:])
 	}
-	if tgid, rest, ok := number(b); ok {
+	if tgid, rest, ok := ftracetext.Number(b); ok {
 		l.tgid, l.inTGID = uint32(tgid), tgid <= math.MaxUint32
 		b = rest
 	} else {
@@ -168,14 +169,14 @@ func (l *line) parseTGID(b []byte) ([]byte, bool) {
 // skipFlags skips the column of flags, such as d..2, if there is one. Some writers
 // leave no space after it.
 func skipFlags(b []byte) []byte {
-	if len(b) == 0 || isDigit(b[0]) {
+	if len(b) == 0 || ftracetext.IsDigit(b[0]) {
 		return b
 	}
-	n := wordLen(b)
+	n := ftracetext.WordLen(b)
 	if n == 0 || b[n-1] != ':' {
 		return skipSpace(b[n:])
 	}
-	for len(b) > 0 && !isDigit(b[0]) {
+	for len(b) > 0 && !ftracetext.IsDigit(b[0]) {
 		b = b[1:]
 	}
 	return b
@@ -185,14 +186,14 @@ const nsPerSecond = 1_000_000_000
 
 // timestamp reads seconds and a colon. The result is in ns. Digits beyond those are rounded.
 func timestamp(b []byte) (int64, []byte, bool) {
-	seconds, rest, ok := number(b)
+	seconds, rest, ok := ftracetext.Number(b)
 	if !ok || seconds >= math.MaxInt64/nsPerSecond || len(rest) == 0 || rest[0] != '.' {
 		return 0, nil, false
 	}
 	ns := int64(seconds) * nsPerSecond
 	decimals := 0
 	rest = rest[1:]
-	for unit := int64(nsPerSecond); decimals < len(rest) && isDigit(rest[decimals]); decimals++ {
+	for unit := int64(nsPerSecond); decimals < len(rest) && ftracetext.IsDigit(rest[decimals]); decimals++ {
 		if unit /= 10; unit > 0 {
 			ns += unit * int64(rest[decimals]-'0')
 		} else if decimals == 9 && rest[decimals] >= '5' {
@@ -205,37 +206,9 @@ func timestamp(b []byte) (int64, []byte, bool) {
 	return ns, rest[decimals+1:], true
 }
 
-// number reads the digits at the start of b. It returns false if there are none,
-// or if the number does not fit in 64 bits.
-func number(b []byte) (n uint64, rest []byte, ok bool) {
-	i := 0
-	for ; i < len(b) && isDigit(b[i]); i++ {
-		digit := uint64(b[i] - '0')
-		if n > (math.MaxUint64-digit)/10 {
-			return 0, b, false
-		}
-		n = n*10 + digit
-	}
-	return n, b[i:], i > 0
-}
-
-func isDigit(c byte) bool { return c-'0' < 10 }
-
-func isSpace(c byte) bool { return c == ' ' || c-'\t' < 5 }
-
 func skipSpace(b []byte) []byte {
-	for len(b) > 0 && isSpace(b[0]) {
+	for len(b) > 0 && ftracetext.IsSpace(b[0]) {
 		b = b[1:]
 	}
 	return b
-}
-
-// wordLen returns the number of bytes before the first space.
-func wordLen(b []byte) int {
-	for i, c := range b {
-		if isSpace(c) {
-			return i
-		}
-	}
-	return len(b)
 }

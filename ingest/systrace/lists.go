@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -72,8 +73,8 @@ func isHeader(columns [][]byte, names ...string) bool {
 
 // ids reads two pids or tids. If they are malformed, the line is logged.
 func (r *reader) ids(a, b []byte) (int64, int64, bool) {
-	first, rest, ok := number(a)
-	second, rest2, ok2 := number(b)
+	first, rest, ok := ftracetext.Number(a)
+	second, rest2, ok2 := ftracetext.Number(b)
 	if !ok || !ok2 || len(rest) > 0 || len(rest2) > 0 || max(first, second) > math.MaxUint32 {
 		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
 		return 0, 0, false

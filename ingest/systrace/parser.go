@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
@@ -13,9 +14,9 @@ import (
 type parser struct {
 	*model.Context
 	ftrace   *ftrace.Parser
-	events   []event         // by kind
-	kinds    map[string]kind // by name in the text
-	switches kind
+	events   []ftracetext.Event         // by kind
+	kinds    map[string]ftracetext.Kind // by name in the text
+	switches ftracetext.Kind
 	event    ftrace.Event
 	unnamed  model.StringID // placeholder for thread names that ftrace forgot
 }
@@ -24,7 +25,7 @@ func newParser(c *model.Context) *parser {
 	p := &parser{Context: c, ftrace: ftrace.NewParser(c), unnamed: c.Store.Strings.Intern("<...>")}
 	p.ftrace.OldStates = true // linux.ParseTaskState
 	p.ftrace.RecordTexts = true
-	p.events, p.kinds = newEvents(p.ftrace)
+	p.events, p.kinds = ftracetext.Events(p.ftrace, false)
 	p.switches = p.kinds["sched_switch"]
 	return p
 }
@@ -41,9 +42,9 @@ func (p *parser) Event(ts int64, data []byte) error {
 	if tgid != noTGID {
 		p.Machine.ThreadOf(tid, tgid)
 	}
-	kind := kind(data[tokenKind])
+	kind := ftracetext.Kind(data[tokenKind])
 	switch kind {
-	case kindUnknown:
+	case ftracetext.Unknown:
 		return nil
 	case kindMalformed:
 		p.File.LogTime(model.StatSystraceParseFailure, ts, nil)
@@ -55,16 +56,9 @@ func (p *parser) Event(ts int64, data []byte) error {
 		return nil
 	}
 	e := &p.event
-	e.Reset(p.events[kind].tracepoint)
+	e.Reset(p.events[kind].Tracepoint)
 	e.TS, e.TID, e.CPU = ts, tid, cpu
-	for len(r) > 0 {
-		number := r.Uint()
-		if field := e.Tracepoint.Field(number >> 1); number&1 == isText {
-			e.AddText(field, r.Raw())
-		} else {
-			e.AddInt(field, r.Uint())
-		}
-	}
+	p.events[kind].Fill(e, r)
 	p.ftrace.Handle(e)
 	return nil
 }
@@ -75,7 +69,7 @@ func (p *parser) schedSwitch(ts, cpu int64, r token.Reader) {
 	var state int64
 	for len(r) > 0 {
 		switch r.Uint() {
-		case pb.SchedSwitchFtraceEvent_PrevComm<<1 | isText:
+		case pb.SchedSwitchFtraceEvent_PrevComm<<1 | ftracetext.IsText:
 			prev.Comm = p.Store.Strings.InternBytes(r.Raw())
 		case pb.SchedSwitchFtraceEvent_PrevPID << 1:
 			prev.PID = int64(r.Uint())
@@ -83,7 +77,7 @@ func (p *parser) schedSwitch(ts, cpu int64, r token.Reader) {
 			prev.Priority = int32(r.Uint())
 		case pb.SchedSwitchFtraceEvent_PrevState << 1:
 			state = int64(r.Uint())
-		case pb.SchedSwitchFtraceEvent_NextComm<<1 | isText:
+		case pb.SchedSwitchFtraceEvent_NextComm<<1 | ftracetext.IsText:
 			next.Comm = p.Store.Strings.InternBytes(r.Raw())
 		case pb.SchedSwitchFtraceEvent_NextPID << 1:
 			next.PID = int64(r.Uint())

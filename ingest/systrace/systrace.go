@@ -20,6 +20,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -236,13 +237,13 @@ func (r *reader) lost(text []byte) bool {
 	if !ok {
 		return false
 	}
-	cpu, rest, ok := number(rest)
+	cpu, rest, ok := ftracetext.Number(rest)
 	rest, opens := bytes.CutPrefix(rest, []byte(" ["))
 	if !ok || !opens || cpu >= model.MaxCPUs {
 		return false
 	}
 	r.File.SetStat(model.StatFtraceCPUHasDataLoss, int64(cpu), 1)
-	if n, _, ok := number(bytes.TrimPrefix(rest, []byte("LOST "))); ok && n <= math.MaxInt64 {
+	if n, _, ok := ftracetext.Number(bytes.TrimPrefix(rest, []byte("LOST "))); ok && n <= math.MaxInt64 {
 		r.File.Add(ftrace.StatEventsLost, int64(cpu), int64(n))
 	}
 	r.events++
@@ -255,7 +256,7 @@ func hintOf(text []byte) string {
 	time, _, colon := bytes.Cut(text, []byte(": "))
 	time = bytes.TrimRight(time, " $@*#!+")
 	at := bytes.LastIndexByte(time, ' ')
-	_, unit, ok := number(time[at+1:])
+	_, unit, ok := ftracetext.Number(time[at+1:])
 	switch {
 	case !found || !colon || !ok || at < 0:
 		return ""

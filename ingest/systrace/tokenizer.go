@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftracetext"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -18,6 +19,9 @@ const (
 	tokenKind   = 14
 	tokenFields = 15
 )
+
+// kindMalformed is the kind of a supported event with a field that is missing or malformed.
+const kindMalformed = 255
 
 // noTGID stands for an unknown process.
 const noTGID = 1<<32 - 1
@@ -58,7 +62,7 @@ func (t *tokenizer) push(b *block, l *decoded, offset int64) error {
 		return nil
 	}
 	token := b.tokens.Bytes()[l.token:l.tokenEnd]
-	if token[tokenKind] == kindUnknown {
+	if token[tokenKind] == byte(ftracetext.Unknown) {
 		t.notRead(token[tokenFields:], offset)
 		token = token[:tokenFields]
 	}

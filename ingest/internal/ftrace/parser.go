@@ -124,7 +124,7 @@ func (p *Parser) Record(e *Event) {
 	p.set.Reset()
 	for i := range e.values {
 		switch v := &e.values[i]; {
-		case v.field.Type == Text:
+		case v.field.Type == Text, v.text != nil: // a function's name instead of its address
 			p.set.AddText(v.field.key, v.field.key, v.text)
 		case v.field.Array:
 			p.addElement(&p.set, e, v)

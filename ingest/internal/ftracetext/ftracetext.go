@@ -1,4 +1,6 @@
-package systrace
+// Package ftracetext reads the fields of tracepoints as the kernel writes them in text: in ftrace's own files, and in what trace-cmd
+// and perf script print.
+package ftracetext
 
 import (
 	"bytes"
@@ -15,55 +17,83 @@ import (
 
 // specs are the events that are read as text: their names in the text
 // and their fields, also as the kernel writes them with the option fields: prev_state=0x2 (2). A field is written key, or key:field if the tracepoint has
-// another name for it. A field in brackets is optional. If several keys name the same
+// another name for it. A field in brackets is optional, and one in braces is only read for rows of ftrace_event. If several keys name the same
 // field, one of them is enough. A key "name" without a value in the text stands for
 // the words before the first field.
 var specs = []struct{ name, fields string }{
 	{"sched_switch", "[prev_comm] prev_pid prev_prio [prev_state] [next_comm] next_pid next_prio"},
-	{"sched_waking", "[comm] pid"},
-	{"sched_wakeup", "[comm] pid [success] [target_cpu]"},
-	{"sched_wakeup_new", "[comm] pid [success] [target_cpu]"},
+	{"sched_waking", "[comm] pid {prio} {success} {target_cpu}"},
+	{"sched_wakeup", "[comm] pid {prio} [success] [target_cpu]"},
+	{"sched_wakeup_new", "[comm] pid {prio} [success] [target_cpu]"},
 	{"sched_blocked_reason", "pid iowait:io_wait [caller]"},
-	{"task_newtask", "pid comm clone_flags"},
-	{"task_rename", "pid newcomm"},
-	{"sched_process_free", "comm pid"},
+	{"task_newtask", "pid comm clone_flags {oom_score_adj}"},
+	{"task_rename", "pid {oldcomm} newcomm {oom_score_adj}"},
+	{"sched_process_free", "comm pid {prio}"},
 	{"irq_handler_entry", "irq name"},
 	{"irq_handler_exit", "irq ret"},
-	{"softirq_entry", "vec"},
-	{"softirq_exit", "vec"},
+	{"softirq_entry", "vec {[action:vec}"},
+	{"softirq_exit", "vec {[action:vec}"},
 	{"cpu_frequency", "state cpu_id"},
 	{"cpu_frequency_limits", "min:min_freq max:max_freq min_freq max_freq cpu_id"},
 	{"cpu_idle", "state cpu_id"},
-	{"clock_set_rate", "name state"},
-	{"clock_enable", "name state"},
-	{"clock_disable", "name state"},
-	{"thermal_temperature", "thermal_zone temp"},
+	{"clock_set_rate", "name state {cpu_id}"},
+	{"clock_enable", "name state {cpu_id}"},
+	{"clock_disable", "name state {cpu_id}"},
+	{"thermal_temperature", "thermal_zone {id} {temp_prev} temp"},
 	{"cdev_update", "type target"},
 	{"rss_stat", "[mm_id] [curr] member type:member size"},
-	{"workqueue_execute_end", ""},
 	{"binder_transaction", "transaction:debug_id dest_node:target_node dest_proc:to_proc dest_thread:to_thread reply flags code"},
 	{"binder_transaction_received", "transaction:debug_id"},
-	{"binder_transaction_alloc_buf", "data_size offsets_size"},
+	{"binder_transaction_alloc_buf", "{transaction:debug_id} data_size offsets_size {extra_buffers_size}"},
 	{"binder_command", "cmd"},
 	{"binder_return", "cmd"},
-	{"binder_lock", ""},
-	{"binder_locked", ""},
-	{"binder_unlock", ""},
+	{"binder_lock", "{tag}"},
+	{"binder_locked", "{tag}"},
+	{"binder_unlock", "{tag}"},
 }
 
-// kind numbers the supported events.
-type kind byte
+// recorded are the events of which only ftrace_event has a row. Perfetto's messages lack sched_stat.
+var recorded = []struct{ name, fields string }{
+	{"sched_migrate_task", "comm pid prio orig_cpu dest_cpu"},
+	{"sched_process_exec", "filename pid old_pid"},
+	{"sched_process_exit", "comm pid prio"},
+	{"sched_process_fork", "comm:parent_comm pid:parent_pid child_comm child_pid"},
+	{"sched_process_wait", "comm pid prio"},
+	{"sched_stat_blocked", "comm pid delay"},
+	{"sched_stat_iowait", "comm pid delay"},
+	{"sched_stat_runtime", "comm pid runtime [vruntime]"},
+	{"sched_stat_sleep", "comm pid delay"},
+	{"sched_stat_wait", "comm pid delay"},
+	{"softirq_raise", "vec {[action:vec}"},
+}
 
-const (
-	kindUnknown   = 0
-	kindMalformed = 255 // a supported event with a field that is missing or malformed
-)
+var statFields = []ftrace.Field{{Name: "comm", Type: ftrace.Text}, {Name: "pid"}, {Name: "delay"}, {Name: "runtime"}, {Name: "vruntime"}}
 
-// event is a kind of event: its tracepoint and how to decode its fields.
-type event struct {
-	tracepoint *ftrace.Tracepoint
-	// decode adds the fields to a token. It returns false if a field is missing or malformed.
+// Kind numbers the supported events.
+type Kind byte
+
+// Unknown stands for all other events.
+const Unknown Kind = 0
+
+// Event is a kind of event: its tracepoint and how to decode its fields.
+type Event struct {
+	*ftrace.Tracepoint
 	decode func(w *token.Writer, args []byte) bool
+}
+
+// Decode adds the fields of an event to a token. It returns false if a field is missing or malformed.
+func (e *Event) Decode(w *token.Writer, args []byte) bool { return e.decode(w, args) }
+
+// Fill adds the fields in a token to an event.
+func (e *Event) Fill(to *ftrace.Event, fields token.Reader) {
+	for len(fields) > 0 {
+		number := fields.Uint()
+		if field := e.Field(number >> 1); number&1 == IsText {
+			to.AddText(field, fields.Raw())
+		} else {
+			to.AddInt(field, fields.Uint())
+		}
+	}
 }
 
 // field is a field of a tracepoint.
@@ -75,16 +105,16 @@ type field struct {
 func newField(t *ftrace.Tracepoint, name string) field {
 	i := slices.IndexFunc(t.Fields, func(f ftrace.Field) bool { return f.Name == name })
 	if i < 0 {
-		panic(fmt.Sprintf("systrace: %s has no field %s", t.Name, name))
+		panic(fmt.Sprintf("ftracetext: %s has no field %s", t.Name, name))
 	}
 	return field{uint64(i), t.Fields[i].Type}
 }
 
-// isText is added to twice the number of a field in a token if a text follows, not a number.
-const isText = 1
+// IsText is added to twice the number of a field in a token if a text follows, not a number.
+const IsText = 1
 
 func (f field) addText(w *token.Writer, text []byte) bool {
-	w.Uint(f.number<<1 | isText)
+	w.Uint(f.number<<1 | IsText)
 	w.Raw(text)
 	return true
 }
@@ -95,16 +125,26 @@ func (f field) addInt(w *token.Writer, bits uint64) bool {
 	return true
 }
 
-func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
-	events, kinds = []event{kindUnknown: {}}, map[string]kind{}
-	add := func(tracepoint string, decode func(*token.Writer, []byte) bool, names ...string) {
+// Events returns the events by kind, and their kinds by the names in the text. With record, they are those whose text has nothing but
+// fields, all of which are read for rows of ftrace_event.
+func Events(p *ftrace.Parser, record bool) (events []Event, kinds map[string]Kind) {
+	events, kinds = []Event{Unknown: {}}, map[string]Kind{}
+	add := func(tracepoint *ftrace.Tracepoint, decode func(*token.Writer, []byte) bool, names ...string) {
 		for _, name := range names {
-			kinds[name] = kind(len(events))
+			kinds[name] = Kind(len(events))
 		}
-		events = append(events, event{p.TracepointNamed(tracepoint), decode})
+		events = append(events, Event{tracepoint, decode})
 	}
-	for _, s := range specs {
-		keys := newKeys(p.TracepointNamed(s.name), s.fields)
+	all := specs
+	if record {
+		all = slices.Concat(specs, recorded)
+	}
+	for _, s := range all {
+		tracepoint := p.TracepointNamed(s.name)
+		if tracepoint == nil {
+			tracepoint = p.Generic(s.name, statFields)
+		}
+		keys := newKeys(tracepoint, s.fields, record)
 		decode := keys.decode
 		switch s.name {
 		case "sched_switch":
@@ -112,17 +152,22 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 		case "sched_waking", "sched_wakeup", "sched_wakeup_new":
 			decode = keys.decodeWakeup
 		}
-		add(s.name, decode, s.name)
+		add(tracepoint, decode, s.name)
 	}
-	text := newField(p.TracepointNamed("print"), "buf")
-	add("print", func(w *token.Writer, args []byte) bool {
+	if record {
+		return events, kinds
+	}
+	print := p.TracepointNamed("print")
+	text := newField(print, "buf")
+	add(print, func(w *token.Writer, args []byte) bool {
 		// trace-cmd report adds the function that wrote the mark.
 		return text.addText(w, bytes.TrimPrefix(args, []byte("tracing_mark_write: ")))
 	}, "tracing_mark_write", "0", "print")
 	// work struct ffffff83b8f89238: function binder_deferred_func or, with the option fields,
 	// work=0xffffff83b8f89238 (-534786338248) function=binder_deferred_func+0x0/0x20 (-534786338248)
-	function := newField(p.TracepointNamed("workqueue_execute_start"), "function")
-	add("workqueue_execute_start", func(w *token.Writer, args []byte) bool {
+	start := p.TracepointNamed("workqueue_execute_start")
+	function := newField(start, "function")
+	add(start, func(w *token.Writer, args []byte) bool {
 		_, name, ok := bytes.Cut(args, []byte("function "))
 		if !ok {
 			if _, name, ok = bytes.Cut(args, []byte("function=")); ok {
@@ -131,6 +176,7 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 		}
 		return ok && function.addText(w, name)
 	}, "workqueue_execute_start")
+	add(p.TracepointNamed("workqueue_execute_end"), func(*token.Writer, []byte) bool { return true }, "workqueue_execute_end")
 	return events, kinds
 }
 
@@ -147,13 +193,20 @@ type keys struct {
 	keys     []key
 	required uint64 // bits of the required fields
 	lead     int    // index of the key of the words before the first field, or -1
+	all      bool   // there must be no others in the text
 }
 
-func newKeys(t *ftrace.Tracepoint, spec string) *keys {
-	k := &keys{lead: -1}
+func newKeys(t *ftrace.Tracepoint, spec string, record bool) *keys {
+	k := &keys{lead: -1, all: record}
 	for i, word := range strings.Fields(spec) {
-		word, optional := strings.CutPrefix(word, "[")
-		name, source, renamed := strings.Cut(strings.TrimSuffix(word, "]"), ":")
+		if word[0] == '{' && !record {
+			continue
+		}
+		optional := word[0] == '[' || word[0] == '{'
+		if optional {
+			word = word[1 : len(word)-1]
+		}
+		name, source, renamed := strings.Cut(word, ":")
 		if !renamed {
 			source = name
 		}
@@ -168,21 +221,21 @@ func newKeys(t *ftrace.Tracepoint, spec string) *keys {
 			k.required |= bit
 		}
 		if name == "name" {
-			k.lead = i
+			k.lead = len(k.keys)
 		}
-		k.keys = append(k.keys, key{name, f, bit, adder(source, f.FieldType)})
+		k.keys = append(k.keys, key{name, f, bit, adder(source, f.FieldType, record)})
 	}
 	return k
 }
 
 // adder returns how to read the values of a field.
-func adder(name string, t ftrace.FieldType) func(*token.Writer, field, []byte) bool {
+func adder(name string, t ftrace.FieldType, record bool) func(*token.Writer, field, []byte) bool {
 	switch {
-	case name == "prev_state":
+	case name == "prev_state" && !record: // whose numbers depend on the kernel
 		return addTaskState
 	case name == "clone_flags":
 		return addHex
-	case name == "caller", name == "code": // numbers in binary traces
+	case name == "caller", name == "code" && !record, name == "prev_state": // numbers in binary traces
 		return addWord
 	case name == "member":
 		return addMember
@@ -197,16 +250,16 @@ func adder(name string, t ftrace.FieldType) func(*token.Writer, field, []byte) b
 }
 
 func addTaskState(w *token.Writer, f field, value []byte) bool {
-	return f.addInt(w, linux.ParseTaskState(value[:wordLen(value)]))
+	return f.addInt(w, linux.ParseTaskState(value[:WordLen(value)]))
 }
 
 func addHex(w *token.Writer, f field, value []byte) bool {
-	n, err := strconv.ParseUint(string(bytes.TrimPrefix(value[:wordLen(value)], []byte("0x"))), 16, 64)
+	n, err := strconv.ParseUint(string(bytes.TrimPrefix(value[:WordLen(value)], []byte("0x"))), 16, 64)
 	return err == nil && f.addInt(w, n)
 }
 
 func addWord(w *token.Writer, f field, value []byte) bool {
-	return f.addText(w, value[:wordLen(value)])
+	return f.addText(w, value[:WordLen(value)])
 }
 
 func addText(w *token.Writer, f field, value []byte) bool {
@@ -242,9 +295,9 @@ func addBytes(w *token.Writer, f field, value []byte) bool {
 
 func addInt(w *token.Writer, f field, value []byte) bool {
 	// The name of the number may follow it.
-	value = value[:wordLen(value)]
+	value = value[:WordLen(value)]
 	digits, negative := bytes.CutPrefix(value, []byte("-"))
-	n, rest, ok := number(digits)
+	n, rest, ok := Number(digits)
 	if len(rest) > 0 && n == 0 && (rest[0] == 'x' || rest[0] == 'X') {
 		var err error
 		n, err = strconv.ParseUint(string(rest[1:]), 16, 64)
@@ -297,11 +350,14 @@ func (k *keys) decode(w *token.Writer, args []byte) bool {
 			}
 			from += n + 1
 		}
-		if found := k.find(args[start:equals], i); found >= 0 {
+		name := args[start:equals]
+		if found := k.find(name, i); found >= 0 {
 			i = found
 			if !add(i, args[value:end]) {
 				return false
 			}
+		} else if k.all && len(name) > 0 { // there is none in ==>
+			return false
 		}
 		start, equals = end+1, next
 	}
@@ -336,8 +392,8 @@ func (k *keys) decodeWakeup(w *token.Writer, args []byte) bool {
 	if bytes.Contains(args, []byte("pid=")) || end < 0 {
 		return k.decode(w, args)
 	}
-	for i, value := range taskOf(args[:end])[:2] {
-		if f := &k.keys[i]; !f.add(w, f.field, value) {
+	for i, value := range taskOf(args[:end]) {
+		if j := k.find(taskKeys[i], i); j >= 0 && !k.keys[j].add(w, k.keys[j].field, value) {
 			return false
 		}
 	}
@@ -349,6 +405,9 @@ func (k *keys) decodeWakeup(w *token.Writer, args []byte) bool {
 	}
 	return true
 }
+
+// taskKeys are the keys of what taskOf returns.
+var taskKeys = [][]byte{[]byte("comm"), []byte("pid"), []byte("prio")}
 
 // taskOf splits comm:pid [prio into its values. Missing values are empty.
 func taskOf(text []byte) [][]byte {

@@ -26,10 +26,10 @@ func (t *tokenizer) tracingData(w *words) bool {
 	if c.Uint8() != 0 {
 		c.Order = binary.BigEndian
 	}
-	c.Uint8()  // size of a long
-	c.Uint32() // size of a page
+	long := int(c.Uint8()) // bytes
+	c.Uint32()             // size of a page
 	rawftrace.PageHeaders(c)
-	d := rawftrace.NewDecoder(t.in.Context, c.Order, model.StatPerfRecordSkipped)
+	d := rawftrace.NewDecoder(t.in.Context, c.Order, long, model.StatPerfRecordSkipped)
 	d.Descriptions(c)
 	if v, err := strconv.ParseFloat(version, 64); err == nil && v >= 0.6 {
 		d.Cmdlines(c)

@@ -17,6 +17,7 @@ const (
 	idEnter
 	idNewTask
 	idIRQ
+	idOwnSwitch
 )
 
 // description returns a format of tracefs. A field is declaration|offset|size|signed.
@@ -42,6 +43,9 @@ func (r *recording) tracingData() []byte {
 		description("sys_enter", idEnter, "long id|8|8|1", "unsigned long args[6]|16|48|0", "u32 more|64|4|0"),
 		description("task_newtask", idNewTask, "pid_t pid|8|4|1", "char comm[16]|12|16|1", "unsigned long clone_flags|32|8|0"),
 		description("irq_handler_exit", idIRQ, "int irq|8|4|1", "u16 ret[2]|12|4|0"),
+		description("sched_switch", idOwnSwitch, "char prev_comm[16]|8|16|1", "pid_t prev_pid|24|4|1", "int prev_prio|28|4|1", "long prev_state|32|8|1",
+			"char next_comm[16]|40|16|1", "pid_t next_pid|56|4|1", "int next_prio|60|4|1", "u8 flags[2]|64|2|0", "s16 reason|66|2|1",
+			"__data_loc unsigned long[] waits|68|4|0", "__data_loc cpumask_t mask|72|4|0"),
 	}
 	b := r.w([]byte("\x17\x08\x44tracing"), "0.6", []byte{endian, 8}, uint32(4096),
 		"header_page", long(nil), "header_event", long(nil), uint32(0), uint32(1), "all", uint32(len(formats)))
@@ -176,6 +180,35 @@ func TestArrays(t *testing.T) {
 	for _, want := range []string{"irq|7", "ret[0]|8", "ret[1]|9"} {
 		if !slices.Contains(args, want) {
 			t.Errorf("%s is missing in %q", want, args)
+		}
+	}
+}
+
+// TestOwnFieldsOfSwitches reads fields of switches that only some kernels have, in recordings of all threads and of some.
+func TestOwnFieldsOfSwitches(t *testing.T) {
+	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
+		for _, all := range []bool{true, false} {
+			r := scheduling(o)
+			if all {
+				r = r.all()
+			}
+			r.events[0].config = idOwnSwitch
+			r.records = slices.DeleteFunc(r.records, func(r record) bool { return r.kind == 9 })
+			own := func(time int, waits uint32) {
+				r.tracepoint(1, idOwnSwitch, 11, time, 0, comm("app"), uint32(11), uint32(120), 1, comm("worker"), uint32(12), uint32(100), []byte{3, 4},
+					uint16(1<<16-2), waits, uint32(0), 5, 6)
+			}
+			own(100, 16<<16|76)
+			own(200, 16<<16|100) // beyond the end
+			own(300, 12<<16|76)  // one and a half
+			tables := ingesttest.MustRead(t, "perf.data", r.file())
+			tables.Want(t, "ftrace_event", switches, "100|0|sched_switch")
+			args := strings.Join(tables.Rows("args", "key", "int_value"), " ")
+			if want := "next_pid|12 next_prio|100 flags[0]|3 flags[1]|4 reason|-2 waits[0]|5 waits[1]|6"; !strings.Contains(args, want) {
+				t.Errorf("%s is not among %s", want, args)
+			}
+			tables.Want(t, "stats", "name|value|description", "perf_record_skipped|2|Records of perf that cannot be read, by type.",
+				"perf_dummy_mapping_used|3|Frames of perf at addresses that no mapping has.", "unread_fact|1|field mask of format sched_switch is not read")
 		}
 	}
 }

@@ -86,5 +86,5 @@ func (p *parser) schedSwitch(ts, cpu int64, r token.Reader) {
 		}
 	}
 	prev.PID, next.PID = int64(uint32(prev.PID)), int64(uint32(next.PID)) // -1 stands for an unknown one
-	p.ftrace.Switch(ts, cpu, prev, state, next)
+	p.ftrace.Switch(ts, cpu, prev, state, next, nil)
 }

@@ -106,8 +106,8 @@ func (r *reader) header(c *rawftrace.Cursor) error {
 		r.order = binary.BigEndian
 	}
 	c.Order = r.order
-	r.decoder = rawftrace.NewDecoder(r.in.Context, r.order, statParseErrors)
-	c.Uint8() // size of a long, which the formats give for each field
+	long := int(c.Uint8()) // bytes
+	r.decoder = rawftrace.NewDecoder(r.in.Context, r.order, long, statParseErrors)
 	r.pageSize = int64(c.Uint32())
 	if c.Err != nil {
 		return c.Err

@@ -175,7 +175,7 @@ func (l layout) pages() [][]byte {
 			l.record(10, l.w(l.common(idWork, 12), uint64(0x1234), uint64(0xffffffff81000120))),
 			l.record(10, l.w(l.common(idEnter, 12), uint64(3), uint64(1), uint64(2), uint64(3), uint64(4), uint64(5), uint64(6))),
 			l.w(l.head(31, 100), 1), // at 2^27 + 100 ns
-			l.record(0, l.w(l.common(idOwn, 12), 8<<20|300, uint16(0xffff), byte(7), byte(0), uint32(4<<16|4), uint32(0), "own\x00"))),
+			l.record(0, l.w(l.common(idOwn, 12), 8<<20|300, uint16(0xffff), byte(7), byte(0), uint32(4<<16|4), uint32(8<<16|28), "own\x00", 5, 6))),
 		l.page(3000, 0, l.record(0, l.w(l.common(idBputs, 12), uint64(0xffffffff81000010), uint64(0xffffffff82000000))),
 			l.record(10, l.w(l.common(idBprint, 12), uint64(0xffffffff81000010), uint64(0xffffffff82000010),
 				-7, uint64(1<<40), byte('c'), "text\x00", uint16(65535), byte(200), byte(0), byte(0), byte(0), uint64(0xffffffff81000104), "192.0.2.1\x00\x00\x00", 6, 15)),
@@ -306,11 +306,11 @@ func TestLayouts(t *testing.T) {
 			tables.Want(t, "thread", "tid|name", "0|swapper", "11|app", "12|worker one")
 			tables.Want(t, "clock_snapshot", "clock_name|clock_value", "MONOTONIC|0", "REALTIME|16000")
 			tables.Want(t, "stats", "name|value|description", "ftrace_cpu_overrun_end|3|Events of a CPU overwritten in the ftrace buffer when tracing ended.", "ftrace_cpu_read_events_end|7|Events read from the ftrace buffer of a CPU when tracing ended.", "ftrace_cpu_has_data_loss|1|1 if the kernel overwrote ftrace events of a CPU that were not read yet. A larger ftrace buffer or fewer events help.",
-				"clock_sync_cache_miss|1|Conversions of times that needed a search for the clock snapshot.", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read",
+				"clock_sync_cache_miss|1|Conversions of times that needed a search for the clock snapshot.", "unread_fact|1|process memory map is not read",
 				"trace_cmd_parse_errors|1|CPUs, pages and events of trace-cmd files that cannot be read.",
 				"ftrace_events_lost|25|Events of a CPU that the kernel overwrote before the recorder read them, where the trace says how many.")
 			args := strings.Join(tables.Rows("args", "key", "int_value", "string_value"), " ")
-			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant",
+			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own list[0]|5|NULL list[1]|6|NULL", "str|NULL|constant",
 				"buf|NULL|-7 1099511627776 c text  |65535 200 do_work 192.0.2.1      f 100%", "function|NULL|do_work",
 				"id|3|NULL args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL", "args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL"} {
 				if !strings.Contains(args, want) {

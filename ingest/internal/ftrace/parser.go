@@ -90,7 +90,7 @@ func (p *Parser) prepare(t *Tracepoint) {
 
 // Field prepares a field that a known tracepoint has in the trace alone.
 func (p *Parser) Field(f Field) *Field {
-	f.key = p.Store.Strings.Intern(f.Name)
+	f.key, f.own = p.Store.Strings.Intern(f.Name), true
 	return &f
 }
 
@@ -123,16 +123,21 @@ func (p *Parser) Record(e *Event) {
 	}
 	p.set.Reset()
 	for i := range e.values {
-		switch v := &e.values[i]; {
-		case v.field.Type == Text, v.text != nil: // a function's name instead of its address
-			p.set.AddText(v.field.key, v.field.key, v.text)
-		case v.field.Array:
-			p.addElement(&p.set, e, v)
-		default:
-			p.set.Add(v.field.key, e.arg(v))
-		}
+		p.addArg(e, &e.values[i])
 	}
 	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
+}
+
+// addArg adds a value to p.set.
+func (p *Parser) addArg(e *Event, v *value) {
+	switch {
+	case v.field.Type == Text, v.text != nil: // a function's name instead of its address
+		p.set.AddText(v.field.key, v.field.key, v.text)
+	case v.field.Array:
+		p.addElement(&p.set, e, v)
+	default:
+		p.set.Add(v.field.key, e.arg(v))
+	}
 }
 
 // addElement adds an element of an array.

@@ -43,8 +43,8 @@ type Task struct {
 }
 
 // Switch handles a CPU's switch from one thread to the next. state is the previous thread's
-// state, as the kernel encodes it.
-func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
+// state, as the kernel encodes it. e has fields of the trace's own, unless it is nil.
+func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task, e *Event) {
 	nextUTID := p.Machine.Thread(next.PID)
 	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
 	last := p.sched.cpu(cpu)
@@ -60,7 +60,7 @@ func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
 	prevUTID := p.Machine.Thread(prev.PID)
 	p.Machine.SetThreadName(prevUTID, prev.Comm, model.ThreadNameFtrace)
 
-	p.recordSwitch(ts, cpu, prevUTID, prev, state, next)
+	p.recordSwitch(ts, cpu, prevUTID, prev, state, next, e)
 	*last = lastSwitch{known: true, open: true, pid: next.PID, utid: nextUTID, priority: next.Priority}
 	p.Sched.Begin(ts, cpu, nextUTID, next.Priority)
 	p.Threads.Switch(ts, cpu, prevUTID, endState, nextUTID)
@@ -83,7 +83,7 @@ func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
 		p.Sched.End(ts, cpu, endState)
 	}
 	prev := Task{before.pid, p.Machine.ThreadName(before.utid), before.priority}
-	p.recordSwitch(ts, cpu, before.utid, prev, state, next)
+	p.recordSwitch(ts, cpu, before.utid, prev, state, next, nil)
 	if record {
 		return
 	}
@@ -113,7 +113,7 @@ func (p *Parser) CompactWaking(ts, cpu int64, wakee Task, target, flags int64, r
 	p.Threads.Wake(ts, p.Machine.Thread(wakee.PID), model.Wakeup{Waker: waker.utid, Flags: flags})
 }
 
-func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state int64, next Task) {
+func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state int64, next Task, e *Event) {
 	fields := p.sched.switches.Fields
 	p.set.Reset()
 	p.set.Add(fields[1].key, model.StringArg(prev.Comm))
@@ -123,6 +123,13 @@ func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state i
 	p.set.Add(fields[5].key, model.StringArg(next.Comm))
 	p.set.Add(fields[6].key, model.IntArg(next.PID))
 	p.set.Add(fields[7].key, model.IntArg(int64(next.Priority)))
+	if e != nil {
+		for i := range e.values {
+			if v := &e.values[i]; v.field.own {
+				p.addArg(e, v)
+			}
+		}
+	}
 	p.record(ts, cpu, utid, 0, p.sched.switches)
 }
 
@@ -132,7 +139,7 @@ func schedSwitch(p *Parser, e *Event) {
 	}
 	prev := Task{unsigned(e.Int("prev_pid")), p.text(e, "prev_comm"), int32(e.Int("prev_prio"))}
 	next := Task{unsigned(e.Int("next_pid")), p.text(e, "next_comm"), int32(e.Int("next_prio"))}
-	p.Switch(e.TS, e.CPU, prev, e.Int("prev_state"), next)
+	p.Switch(e.TS, e.CPU, prev, e.Int("prev_state"), next, e)
 }
 
 // unsigned converts a pid to its unsigned 32 bits, because -1 stands for an unknown one.

@@ -41,6 +41,7 @@ type Field struct {
 	key      model.StringID
 	elements []model.StringID // keys of an array's elements
 	symbol   bool             // the number stands for a kernel function that the trace names
+	own      bool             // the trace alone has it
 }
 
 // A Tracepoint is a kind of event.

@@ -17,6 +17,7 @@ import (
 type Decoder struct {
 	*ftrace.Parser
 	Order   binary.ByteOrder
+	long    int        // size of a long, bytes
 	damaged model.Stat // counts events that end before their fields
 	formats map[uint16]*eventFormat
 	symbols []symbol // by address
@@ -25,9 +26,9 @@ type Decoder struct {
 	event   ftrace.Event
 }
 
-// NewDecoder returns a decoder. damaged counts events that end before their fields.
-func NewDecoder(c *model.Context, order binary.ByteOrder, damaged model.Stat) *Decoder {
-	d := &Decoder{Parser: ftrace.NewParser(c), Order: order, damaged: damaged, formats: map[uint16]*eventFormat{}, comms: map[int64]model.StringID{}}
+// NewDecoder returns a decoder. long is the size of a long in bytes, and damaged counts events that end before their fields.
+func NewDecoder(c *model.Context, order binary.ByteOrder, long int, damaged model.Stat) *Decoder {
+	d := &Decoder{Parser: ftrace.NewParser(c), Order: order, long: long, damaged: damaged, formats: map[uint16]*eventFormat{}, comms: map[int64]model.StringID{}}
 	d.event.Symbols = d.symbol
 	return d
 }
@@ -97,9 +98,7 @@ func (d *Decoder) add(e *ftrace.Event, f *field, data []byte) bool {
 	value := data[f.offset : f.offset+f.size]
 	switch f.content {
 	case number:
-		for step := max(f.element, 1); len(value) >= step; value = value[step:] {
-			e.AddInt(f.to, d.integer(value[:step], f.signed))
-		}
+		d.addNumbers(e, f, value)
 	case device:
 		e.AddInt(f.to, deviceNumber(d.integer(value, false)))
 	case fixed:
@@ -115,21 +114,33 @@ func (d *Decoder) add(e *ftrace.Event, f *field, data []byte) bool {
 		} else {
 			d.File.LogTime(d.damaged, e.TS, nil)
 		}
-	case located, relative:
+	case located, numbers:
 		if len(value) != 4 {
 			return false
 		}
 		at := d.Order.Uint32(value)
 		from, size := int(at&0xffff), int(at>>16)
-		if f.content == relative {
+		if f.relative {
 			from += f.offset + f.size
 		}
 		if from+size > len(data) {
 			return false
 		}
-		e.AddText(f.to, untilZero(data[from:from+size]))
+		if value = data[from : from+size]; f.content == located {
+			e.AddText(f.to, untilZero(value))
+			return true
+		}
+		d.addNumbers(e, f, value)
+		return size%f.element == 0
 	}
 	return true
+}
+
+// addNumbers adds a number, or each element of an array.
+func (d *Decoder) addNumbers(e *ftrace.Event, f *field, value []byte) {
+	for step := max(f.element, 1); len(value) >= step; value = value[step:] {
+		e.AddInt(f.to, d.integer(value[:step], f.signed))
+	}
 }
 
 func untilZero(text []byte) []byte {

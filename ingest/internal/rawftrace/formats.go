@@ -23,15 +23,15 @@ type eventFormat struct {
 type content uint8
 
 const (
-	number   content = iota
-	device           // a device number
-	fixed            // text, perhaps zero-terminated
-	rest             // text up to the end of the event
-	located          // text with offset and length in the field
-	relative         // likewise, with the offset relative to the end of the field
-	pointer          // address of a text
-	printk           // values of the format in another field, up to the end of the event
-	unknown          // unsupported
+	number  content = iota
+	device          // a device number
+	numbers         // an array with offset and length in the field
+	fixed           // text, perhaps zero-terminated
+	rest            // text up to the end of the event
+	located         // text with offset and length in the field
+	pointer         // address of a text
+	printk          // values of the format in another field, up to the end of the event
+	unknown         // unsupported
 )
 
 // maxField is larger than any event, in bytes.
@@ -43,15 +43,16 @@ type field struct {
 	offset, size int
 	signed       bool
 	content      content
+	relative     bool   // the offset in the field is from its end
 	element      int    // size in bytes of one array element
 	format       *field // of a printk
 	to           *ftrace.Field
 }
 
-// fields yields the fields of a description.
+// fields yields the fields of a description. long is the size of a long in bytes.
 //
 //	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
-func fields(text []byte) iter.Seq[field] {
+func fields(text []byte, long int) iter.Seq[field] {
 	return func(yield func(field) bool) {
 		for line := range bytes.Lines(text) {
 			declaration, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("field:"))
@@ -75,7 +76,7 @@ func fields(text []byte) iter.Seq[field] {
 					f.signed = n != 0
 				}
 			}
-			f.declare(parts[0])
+			f.declare(parts[0], long)
 			if !yield(f) {
 				return
 			}
@@ -85,7 +86,7 @@ func fields(text []byte) iter.Seq[field] {
 
 // declare reads the declaration of a field, such as "__data_loc char[] name" or "unsigned long
 // args[6]".
-func (f *field) declare(text string) {
+func (f *field) declare(text string, long int) {
 	text, array, isArray := strings.Cut(text, "[")
 	array, behind, _ := strings.Cut(array, "]")
 	if behind = strings.TrimSpace(behind); behind != "" {
@@ -99,13 +100,16 @@ func (f *field) declare(text string) {
 	kind := strings.TrimSpace(strings.TrimSuffix(text, f.name))
 	f.element = f.size
 	isText := strings.HasSuffix(kind, "char") || strings.HasPrefix(kind, "char ") || strings.HasPrefix(kind, "const char")
-	switch where, _, _ := strings.Cut(kind, " "); {
-	case strings.HasPrefix(where, "__") && strings.HasSuffix(where, "_loc") && !strings.HasSuffix(kind, " char"):
-		f.content = unknown
-	case where == "__data_loc":
-		f.content = located
-	case where == "__rel_loc":
-		f.content = relative
+	where, what, _ := strings.Cut(kind, " ")
+	f.relative = where == "__rel_loc"
+	switch {
+	case f.relative || where == "__data_loc":
+		f.content, f.element = located, elementSize(what, long)
+		if f.element > 0 && isArray {
+			f.content = numbers
+		} else if !strings.HasSuffix(kind, " char") {
+			f.content = unknown
+		}
 	case isText && strings.HasSuffix(kind, "*"):
 		f.content = pointer
 	case isText && isArray && f.size > 0:
@@ -119,16 +123,36 @@ func (f *field) declare(text string) {
 			f.element = f.size / n
 		}
 	}
-	if e := f.element; f.content == number && e != 1 && e != 2 && e != 4 && e != 8 {
+	if e := f.element; (f.content == number || f.content == numbers) && e != 1 && e != 2 && e != 4 && e != 8 {
 		f.content = unknown
 	}
+}
+
+// elementSize returns the size in bytes of a type of numbers, of which the description of an array of variable length says only the
+// name. It is 0 for other types.
+func elementSize(name string, long int) int {
+	switch name = strings.TrimPrefix(strings.TrimPrefix(name, "unsigned "), "__"); name {
+	case "u8", "s8", "bool":
+		return 1
+	case "u16", "s16", "short":
+		return 2
+	case "u32", "s32", "int", "unsigned", "pid_t":
+		return 4
+	case "u64", "s64", "long long":
+		return 8
+	case "long", "size_t":
+		return long
+	}
+	return 0
 }
 
 // isText reports whether the field is a text.
 func (f *field) isText() bool { return f.content >= fixed && f.content <= printk }
 
 // isArray reports whether the field is an array of numbers.
-func (f *field) isArray() bool { return f.content == number && f.element < f.size }
+func (f *field) isArray() bool {
+	return f.content == numbers || f.content == number && f.element < f.size
+}
 
 // fieldType returns the type of a field of an unknown tracepoint, as Perfetto's recorder chooses it.
 func (f *field) fieldType() ftrace.FieldType {
@@ -165,7 +189,7 @@ func (d *Decoder) prepare(f *eventFormat) {
 	known := f.tracepoint != nil
 	var all []ftrace.Field
 	var printkFormat *field
-	for one := range fields(f.text) {
+	for one := range fields(f.text, d.long) {
 		switch one.name {
 		case "common_flags":
 			f.flags = &one
@@ -190,8 +214,6 @@ func (d *Decoder) prepare(f *eventFormat) {
 			case one.to != nil && one.isText() != (one.to.Type == ftrace.Text):
 				read = false
 			case one.to != nil && (one.to.Array || !one.isArray()):
-			case f.name == "sched_switch": // whose args are always the same
-				read = false
 			default: // Perfetto's message does not have the field, or not as an array
 				one.to = d.Field(described)
 			}

@@ -7,7 +7,7 @@ const Magic = "\x17\x08\x44tracing"
 // where its events begin, in bytes. They are zero if the description lacks them.
 func PageHeaders(c *Cursor) (commit, data int64) {
 	c.Expect("header_page\x00")
-	for f := range fields(c.Long()) {
+	for f := range fields(c.Long(), 0) {
 		switch f.name {
 		case "commit":
 			commit = int64(f.size)

@@ -533,7 +533,7 @@ func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
 		m.File.LogTime(model.StatFtraceBundleTokenizerErrors, ts, nil)
 		return
 	}
-	m.parser.Switch(ts, cpu, prev, state, next)
+	m.parser.Switch(ts, cpu, prev, state, next, nil)
 }
 
 // read decodes an FtraceEvent into m.event.

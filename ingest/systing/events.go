@@ -137,6 +137,16 @@ func (p *parser) utid(row *row) model.UTID {
 	return utid
 }
 
+// cpu returns the CPU of a row, or None. One that cannot be is counted.
+func (p *parser) cpu(row *row) int64 {
+	cpu := row.value("cpu")
+	if cpu.Kind != parquetfile.Int || cpu.Int < 0 || cpu.Int >= model.MaxCPUs {
+		p.File.Count(statParseErrors)
+		return model.None
+	}
+	return cpu.Int
+}
+
 // callsite returns a stack, or None. One that is not there is counted.
 func (p *parser) callsite(stack int64) profile.CallsiteID {
 	callsite, ok := p.stacks[stack]
@@ -150,17 +160,23 @@ func (p *parser) callsite(stack int64) profile.CallsiteID {
 const running = "Running"
 
 func (p *parser) run(ts int64, row *row) {
-	utid, cpu := p.utid(row), row.int("cpu")
-	if utid == model.None || cpu < 0 || cpu >= model.MaxCPUs {
+	utid := p.utid(row)
+	if utid == model.None {
+		return
+	}
+	cpu := p.cpu(row)
+	if cpu == model.None {
 		return
 	}
 	p.Sched.Begin(ts, cpu, utid, int32(row.int("priority")))
 	p.Threads.Enter(ts, cpu, utid, p.Store.Strings.Intern(running), model.None)
 }
 
+// stop ends what run began.
 func (p *parser) stop(ts int64, row *row) {
-	utid, cpu := p.utid(row), row.int("cpu")
-	if utid == model.None || p.Sched.Running(cpu) != utid {
+	utid, ok := p.utids[row.int("utid")]
+	cpu := row.int("cpu")
+	if !ok || cpu < 0 || p.Sched.Running(cpu) != utid {
 		return
 	}
 	state := p.ftrace.TaskState(ts, row.int("end_state"))
@@ -214,7 +230,11 @@ func (p *parser) softInterrupt(ts int64, row *row) {
 }
 
 func (p *parser) onCPU(ts int64, row *row, b *model.Blueprint, name model.StringID, args model.ArgSource) {
-	track := p.Tracks.Intern(b, nil, model.IntDim(row.int("cpu")))
+	cpu := p.cpu(row)
+	if cpu == model.None {
+		return
+	}
+	track := p.Tracks.Intern(b, nil, model.IntDim(cpu))
 	p.Slices.Scoped(ts, max(0, row.int("dur")), track, p.Store.Strings.Intern("irq"), name, args)
 }
 
@@ -244,8 +264,10 @@ func (p *parser) sample(ts int64, row *row) {
 	}
 	v := profile.NewSample(ts, "systing")
 	v.UTID, v.UPID = utid, p.Machine.ProcessOf(utid)
-	if cpu := row.value("cpu"); cpu.Kind != parquetfile.Null && cpu.Int >= 0 && cpu.Int < model.MaxCPUs {
-		v.CPU, v.UCPU = cpu.Int, p.Machine.CPU(cpu.Int)
+	if row.value("cpu").Kind != parquetfile.Null {
+		if v.CPU = p.cpu(row); v.CPU != model.None {
+			v.UCPU = p.Machine.CPU(v.CPU)
+		}
 	}
 	v.Callsite = p.callsite(row.int("stack_id"))
 	id := p.Store.Stacks.AddSample(v)

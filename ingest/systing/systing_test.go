@@ -191,6 +191,23 @@ func TestDatabase(t *testing.T) {
 	got.Want(t, "stats", "name|value", "unread_event|1", "unread_event|1", "unread_fact|1", "systing_parse_errors|1", "systing_parse_errors|1")
 }
 
+// TestImpossibleCPUs counts each row with a CPU that cannot be once. A sample has its stack all the same.
+func TestImpossibleCPUs(t *testing.T) {
+	all := tables(t)
+	some := map[string][]byte{"process": all["process"], "thread": all["thread"], "stack": all["stack"]}
+	some["sched_slice"] = tableOf(t, "ts:i64 dur:i64 cpu:i32? utid:i64 end_state:i32? priority:i32", `{"ts":1000,"dur":5,"cpu":-1,"utid":1,"end_state":1,"priority":120},`+
+		`{"ts":1010,"dur":5,"cpu":2147483647,"utid":1,"end_state":1,"priority":120},{"ts":1020,"dur":5,"utid":1,"end_state":1,"priority":120},`+
+		`{"ts":1030,"dur":5,"cpu":0,"utid":99,"end_state":1,"priority":120},{"ts":1040,"dur":5,"cpu":1,"utid":1,"end_state":1,"priority":120}`)
+	some["softirq_slice"] = tableOf(t, "ts:i64 dur:i64 cpu:i32 vec:i32", `{"ts":1050,"dur":10,"cpu":-2,"vec":3},{"ts":1060,"dur":10,"cpu":1,"vec":3}`)
+	some["stack_sample"] = tableOf(t, "ts:i64 utid:i64 cpu:i32? stack_id:i64 stack_event_type:i8",
+		`{"ts":1070,"utid":1,"cpu":-1,"stack_id":1,"stack_event_type":1},{"ts":1080,"utid":1,"stack_id":1,"stack_event_type":1}`)
+	got := ingesttest.MustRead(t, "traces.tar", folder(t, some))
+	got.Want(t, "sched_slice", "ts|dur|cpu|utid", "1040|5|1|1")
+	got.Want(t, "slice", "ts|name", "1060|NET_RX")
+	got.Want(t, "stack_sample", "ts|cpu|callsite_id", "1070|NULL|2", "1080|NULL|2")
+	got.Want(t, "stats", "name|value", "unread_fact|1", "systing_parse_errors|6") // a fact is schema.sql
+}
+
 func TestNotSysting(t *testing.T) {
 	process := tables(t)["process"]
 	for _, c := range []struct {

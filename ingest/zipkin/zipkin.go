@@ -1,8 +1,9 @@
-// Package zipkin reads spans as Zipkin's API writes them in JSON, version 2: a list of spans, or a list of traces, which are
+// Package zipkin reads spans as Zipkin's API writes them in JSON, versions 1 and 2: a list of spans, or a list of traces, which are
 // lists of spans.
 package zipkin
 
 import (
+	"bytes"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -49,11 +50,11 @@ func sniff(head []byte) bool {
 
 type reader struct {
 	*spans.JSON
-	scope      int
-	services   map[string]int // numbers of the resources
-	service    string         // of the current span
-	start, dur uint64         // of the current span, ns
-	ended      bool           // its duration is known
+	scope    int
+	services map[string]int // numbers of the resources
+	service  string         // of the current span
+	times                   // of the current span
+	v1       v1             // the current span, if it is of version 1
 }
 
 func read(in *format.Input) error {
@@ -82,15 +83,33 @@ func (r *reader) list() error {
 // span reads a span.
 func (r *reader) span() error {
 	at := r.Offset()
-	r.service, r.start, r.dur, r.ended = "", 0, 0, false
+	r.service, r.times, r.v1 = "", times{}, v1{}
 	m, err := r.Object(r.spanField)
 	if err != nil || m == nil {
 		return err
 	}
-	if r.start != 0 {
-		r.Fixed64(spans.SpanStart, r.start)
-		if r.ended {
-			r.Fixed64(spans.SpanEnd, r.start+r.dur)
+	if !r.v1.found {
+		r.events(r.v1.annotations)
+		return r.write(r.times, at)
+	}
+	common := slices.Clone(m)
+	sides := r.v1.split(r.times, func(key string) { r.UnreadIn("span", []byte(key)) })
+	for _, s := range sides {
+		r.Message = append(r.Message[:0], common...)
+		r.side(s)
+		if err := r.write(s.times, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write adds the span with its times.
+func (r *reader) write(t times, at int64) error {
+	if t.start != 0 {
+		r.Fixed64(spans.SpanStart, t.start)
+		if t.ended {
+			r.Fixed64(spans.SpanEnd, t.start+t.dur)
 		}
 	}
 	service, ok := r.services[r.service]
@@ -103,6 +122,37 @@ func (r *reader) span() error {
 		r.services[r.service] = service
 	}
 	return r.Spans.Span(service, r.scope, r.Message, at)
+}
+
+// side writes what a service says of a span of version 1.
+func (r *reader) side(s *side) {
+	if s.at != nil {
+		r.service = ""
+		r.spanField([]byte("localEndpoint"), s.at.json)
+	}
+	if s.remote != nil {
+		r.spanField([]byte("remoteEndpoint"), s.remote.json)
+	}
+	if s.kind != "" {
+		r.Varint(spans.SpanKind, uint64(slices.Index(kinds, s.kind)))
+	}
+	if s.shared {
+		r.Varint(spans.SpanShared, 1)
+	}
+	r.events(s.annotations)
+	for _, t := range s.tags {
+		r.Attribute(spans.SpanAttributes, t.key, func() { r.Value(t.value) })
+	}
+}
+
+// events writes annotations.
+func (r *reader) events(all []annotation) {
+	for _, a := range all {
+		r.Nested(spans.SpanEvents, func() {
+			r.Fixed64(spans.EventTime, a.time)
+			r.Bytes(spans.EventName, []byte(a.value))
+		})
+	}
 }
 
 // kinds are the kinds in the order of OpenTelemetry's numbers.
@@ -150,20 +200,10 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 			r.Attribute(spans.SpanAttributes, "remoteEndpoint."+string(key), func() { r.Value(v) })
 		})
 	case "annotations":
-		r.Elements(v, func(v jsonlex.Value) {
-			r.Nested(spans.SpanEvents, func() {
-				r.Members(v, func(key []byte, v jsonlex.Value) {
-					switch string(key) {
-					case "timestamp":
-						r.Fixed64(spans.EventTime, r.Micros(v))
-					case "value":
-						r.Bytes(spans.EventName, v.Raw)
-					default:
-						r.UnreadIn("annotation", key)
-					}
-				})
-			})
-		})
+		r.Elements(v, r.annotation)
+	case "binaryAnnotations":
+		r.v1.found = true
+		r.Elements(v, r.binaryAnnotation)
 	case "tags":
 		r.Members(v, func(key []byte, v jsonlex.Value) {
 			r.Attribute(spans.SpanAttributes, string(key), func() { r.Value(v) })
@@ -171,6 +211,56 @@ func (r *reader) spanField(key []byte, v jsonlex.Value) {
 	default:
 		r.UnreadIn("span", key)
 	}
+}
+
+// annotation reads an annotation. In version 1 it has an endpoint.
+func (r *reader) annotation(v jsonlex.Value) {
+	var a annotation
+	r.Members(v, func(key []byte, v jsonlex.Value) {
+		switch string(key) {
+		case "timestamp":
+			a.time = r.Micros(v)
+		case "value":
+			a.value = string(v.Raw)
+		case "endpoint":
+			a.at, r.v1.found = r.endpoint(v), true
+		default:
+			r.UnreadIn("annotation", key)
+		}
+	})
+	r.v1.annotations = append(r.v1.annotations, a)
+}
+
+// binaryAnnotation reads a tag of version 1.
+func (r *reader) binaryAnnotation(v jsonlex.Value) {
+	var t tag
+	r.Members(v, func(key []byte, v jsonlex.Value) {
+		switch string(key) {
+		case "key":
+			t.key = string(v.Raw)
+		case "value":
+			t.value = v
+			t.value.Raw = bytes.Clone(v.Raw)
+		case "endpoint":
+			t.at = r.endpoint(v)
+		case "type": // the value shows it
+		default:
+			r.UnreadIn("binary annotation", key)
+		}
+	})
+	r.v1.tags = append(r.v1.tags, t)
+}
+
+// endpoint reads an endpoint.
+func (r *reader) endpoint(v jsonlex.Value) *endpoint {
+	e := &endpoint{json: v}
+	e.json.Raw = bytes.Clone(v.Raw)
+	r.Members(v, func(key []byte, v jsonlex.Value) {
+		if string(key) == "serviceName" {
+			e.service = string(v.Raw)
+		}
+	})
+	return e
 }
 
 // id adds an id in hexadecimal.

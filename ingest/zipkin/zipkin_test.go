@@ -47,6 +47,60 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// TestVersion1 reads spans whose annotations say who made them: of both sides of a call, of a server that shares its client's span, of
+// a call whose end is missing, of a service that calls itself, of nobody's call, and of messages.
+func TestVersion1(t *testing.T) {
+	endpoint := func(service string) string {
+		return `"endpoint":{"serviceName":"` + service + `","ipv4":"1.2.3.4","port":80}`
+	}
+	note := func(time, value, service string) string {
+		return `{"timestamp":` + time + `,"value":"` + value + `",` + endpoint(service) + `}`
+	}
+	span := func(id, name, more string, annotations ...string) string {
+		return `{"traceId":"a","name":"` + name + `","id":"` + id + `",` + more + `"annotations":[` + strings.Join(annotations, ",") + `]}`
+	}
+	text := "[" + strings.Join([]string{
+		span("1", "both", `"timestamp":1000,"duration":500,"debug":true,"binaryAnnotations":[{"key":"sa","value":true,`+endpoint("api")+`},
+			{"key":"path","value":"/","type":"STRING",`+endpoint("web")+`},{"key":"status","value":200,"type":"I16",`+endpoint("api")+`}],`,
+			note("1000", "cs", "web"), note("1100", "sr", "api"), note("1200", "work", "api"), note("1400", "ss", "api"), note("1500", "cr", "web")),
+		span("2", "shared", `"parentId":"1",`, note("2000", "sr", "db"), note("2100", "ss", "db")),
+		span("3", "sent", ``, note("3000", "cs", "web")),
+		span("4", "self", ``, note("4000", "cs", "web"), note("4100", "sr", "web"), note("4200", "ss", "web"), note("4300", "cr", "web")),
+		span("5", "local", `"timestamp":5000,"duration":10,"binaryAnnotations":[{"key":"lc","value":"",`+endpoint("db")+`}],`),
+		span("6", "post", ``, note("6000", "ms", "web"), note("6050", "mr", "db")),
+		span("7", "answer", ``, note("7000", "cr", "web"), note("7001", "plain", "web")),
+	}, ",") + "]"
+	tables := ingesttest.MustRead(t, "v1.json", []byte(text))
+	tables.Want(t, "slice", "ts|dur|name", "1000000|500000|both", "1100000|300000|both", "1200000|0|work", "2000000|100000|shared", "3000000|-1|sent",
+		"4000000|300000|self", "4100000|100000|self", "5000000|10000|local", "6000000|-1|post", "6050000|-1|post", "7000000|0|cr", "7001000|0|plain")
+	args := map[string][]string{}
+	for _, row := range tables.Rows("args", "arg_set_id", "key", "int_value", "string_value") {
+		set, arg, _ := strings.Cut(strings.ReplaceAll(row, "|NULL", ""), "|")
+		for _, key := range []string{"kind", "shared", "parent", "attributes.path", "attributes.status", "attributes.debug", "attributes.remoteEndpoint.service"} {
+			if strings.HasPrefix(arg, key) {
+				args[set] = append(args[set], arg)
+			}
+		}
+	}
+	var got []string
+	for _, row := range tables.Rows("slice", "name", "arg_set_id") {
+		if name, set, _ := strings.Cut(row, "|"); len(args[set]) > 0 {
+			slices.Sort(args[set])
+			got = append(got, name+" "+strings.Join(args[set], " "))
+		}
+	}
+	want := []string{
+		"both attributes.debug|1 attributes.path|/ attributes.remoteEndpoint.serviceName|api kind|SPAN_KIND_CLIENT",
+		"both attributes.debug|1 attributes.status|200 kind|SPAN_KIND_SERVER shared|1",
+		"shared kind|SPAN_KIND_SERVER parent_span_id|0000000000000001 shared|1", "sent kind|SPAN_KIND_CLIENT", "self kind|SPAN_KIND_CLIENT",
+		"self kind|SPAN_KIND_SERVER shared|1", "post kind|SPAN_KIND_PRODUCER", "post kind|SPAN_KIND_CONSUMER"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	tables.Want(t, "process", "name", "NULL", "web", "api", "db")
+	tables.Want(t, "stats", "name|value", "span_parse_errors|1") // the answer, which has no begin
+}
+
 // A part without a time, as Zipkin's collector takes it, adds to the half of its service, or of any if it names none. One that no
 // span takes is lost. Events have their own times.
 func TestParts(t *testing.T) {
@@ -203,5 +257,7 @@ func has(seen map[string]bool, key string) bool {
 }
 
 func FuzzZipkin(f *testing.F) {
-	ingesttest.Fuzz(f, "zipkin", []byte(trace))
+	ingesttest.Fuzz(f, "zipkin", []byte(trace), []byte(`[{"traceId":"a","id":"2","annotations":[{"timestamp":1,"value":"cs","endpoint":{"serviceName":"a"}},
+		{"timestamp":2,"value":"sr","endpoint":{"serviceName":"b"}},{"timestamp":3,"value":"ss","endpoint":{"serviceName":"b"}}],
+		"binaryAnnotations":[{"key":"sa","value":true,"endpoint":{"serviceName":"b"}},{"key":"k","value":"v"}]}]`))
 }

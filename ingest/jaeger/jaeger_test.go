@@ -74,6 +74,75 @@ func TestForms(t *testing.T) {
 	ingesttest.MustRead(t, "trace.json", []byte(text)).Want(t, "stats", "name|value", "unread_fact|1")
 }
 
+// stored is a span as Jaeger keeps it in Elasticsearch, with its tags as a list, and one with its tags as an object.
+const (
+	stored = `{"traceID":"0000000000000001","spanID":"2","parentSpanID":"1","flags":1,"operationName":"pay","references":[
+		{"refType":"CHILD_OF","traceID":"0000000000000001","spanID":"0000000000000001"},{"refType":"FOLLOWS_FROM","traceID":"0000000000000001","spanID":"1"}],
+		"startTime":1200,"startTimeMillis":1,"duration":100,"tags":[{"key":"span.kind","type":"string","value":"client"},{"key":"n","type":"int64","value":"7"},
+		{"key":"error","type":"bool","value":"true"},{"key":"blob","type":"binary","value":"00003039"}],"logs":[],
+		"process":{"serviceName":"shop","tags":[{"key":"hostname","type":"string","value":"h"}]}}`
+	byName = `{"@timestamp":"1970-01-01T00:00:00.001Z","duration":500,"logs":null,"operationName":"buy","process":{"serviceName":"shop","tags":null,"tag":{"hostname":"h"}},
+		"references":null,"spanID":"1","startTime":1000,"startTimeMillis":1,"tag":{"span@kind":"server","http@status_code":200,"ok":true},"tags":null,"traceID":"0000000000000001"}`
+)
+
+// TestDocuments reads what a search returns, a list of results, a dump, documents alone, and answers to several searches.
+func TestDocuments(t *testing.T) {
+	hit := func(span string) string {
+		return `{"_index":"jaeger-span-1970-01-01","_type":"_doc","_id":"x","_score":1,"_source":` + span + `,"sort":[1]}`
+	}
+	search := `{"took":1,"timed_out":false,"_shards":{"total":1},"hits":{"total":{"value":2,"relation":"eq"},"max_score":null,"hits":[` + hit(stored) + "," + hit(byName) + `]}}`
+	for name, text := range map[string]string{
+		"search": search, "searches": `{"took":1,"responses":[` + search + `]}`, "list of hits": "[" + hit(byName) + "," + hit(stored) + "]",
+		"dump": hit(stored) + "\n" + hit(byName) + "\n", "documents": byName + "\n" + stored + "\n", "list": "[" + stored + "," + byName + "]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables := ingesttest.MustRead(t, "spans.json", []byte(text))
+			tables.Want(t, "slice", "ts|dur|name|depth|parent_id", "1000000|500000|buy|0|NULL", "1200000|100000|pay|1|0")
+			tables.Want(t, "process", "name", "NULL", "shop")
+			tables.Want(t, "flow", "slice_out|slice_in", "0|1")
+			args := tables.Rows("args", "key", "int_value", "string_value")
+			for _, want := range []string{"kind|NULL|SPAN_KIND_CLIENT", "kind|NULL|SPAN_KIND_SERVER", "attributes.n|7|NULL", "attributes.error|1|NULL", "attributes.blob|NULL|AAAwOQ==",
+				"attributes.http.status_code|200|NULL", "attributes.ok|1|NULL", "resource.attributes.hostname|NULL|h"} {
+				if !slices.Contains(args, want) {
+					t.Errorf("no %s in\n%s", want, strings.Join(args, "\n"))
+				}
+			}
+			tables.Want(t, "stats", "name")
+		})
+	}
+	service := `{"_index":"jaeger-service-1970-01-01","_id":"y","_source":{"serviceName":"shop","operationName":"pay"}}`
+	ingesttest.MustRead(t, "dump.json", []byte(hit(byName)+"\n"+service+"\n")).Want(t, "stats", "description", "span member serviceName is not read", "file member _source is not read")
+	alone := `{"operationName":"idle","spanID":"1","startTime":1000,"duration":1,"traceID":"1"}`
+	ingesttest.MustRead(t, "alone.json", []byte(alone)).Want(t, "slice", "ts|dur|name", "1000000|1000|idle")
+	tables := ingesttest.MustRead(t, "dump.json", []byte(hit(byName)+"\n"+`{"_index":"jaeger-span-1970-01-01","_id":"z" "_source":{}}`+"\n"+hit(stored)+"\n"))
+	tables.Want(t, "slice", "name", "buy", "pay")
+	tables.Want(t, "stats", "name|value", "span_parse_errors|1")
+}
+
+// TestLists reads traces and objects with traces in lists, and one after the other.
+func TestLists(t *testing.T) {
+	one := trace[len(`{"data":[`):strings.LastIndex(trace, `],"total"`)]
+	other := strings.ReplaceAll(one, "2be38093ead7a083", "2be38093ead7a084")
+	for _, text := range []string{"[" + one + "," + other + "]", `[{"data":[` + one + `]},{"data":[` + other + `]}]`, `{"data":[` + one + "]}\n" + `{"data":[` + other + "]}\n",
+		"[[" + one + "],[" + other + "]]"} {
+		tables := ingesttest.MustRead(t, "traces.json", []byte(text))
+		if got := len(tables.Rows("slice", "name")); got != 8 {
+			t.Errorf("%d slices of %.20s", got, text)
+		}
+		tables.Want(t, "stats", "name")
+	}
+}
+
+// TestNoSpans refuses texts whose traceID is that of a log, and objects inside of each other.
+func TestNoSpans(t *testing.T) {
+	for _, text := range []string{`{"level":"info","traceID":"1","spanID":"2","msg":"x"}`, `{"_index":"logs","_source":{"traceID":"1","message":"x"}}`,
+		strings.Repeat(`{"data":[`, 100) + `{"traceID":"1","spans":[`} {
+		if _, err := ingesttest.Read(t, ingesttest.File{Name: "x.json", Reader: strings.NewReader(text)}); err == nil {
+			t.Errorf("%.40s was read", text)
+		}
+	}
+}
+
 func TestCutOff(t *testing.T) {
 	last := ingesttest.Cuts(t, []byte(trace), "slice")
 	if last < 4 {
@@ -189,7 +258,7 @@ func TestNegativeDuration(t *testing.T) {
 }
 
 func FuzzJaeger(f *testing.F) {
-	ingesttest.Fuzz(f, "jaeger", []byte(trace))
+	ingesttest.Fuzz(f, "jaeger", []byte(trace), []byte(stored), []byte(`{"hits":{"hits":[{"_source":`+byName+`}]}}`))
 }
 
 // TestNoSpanReadable reads a trace whose ids are no numbers, as in examples written by hand.

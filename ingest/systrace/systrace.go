@@ -102,7 +102,9 @@ func read(in *format.Input) error {
 		return err
 	}
 	if len(bytes.TrimSpace(l.Rest())) > 0 && r.section != inPage {
-		in.File.LogAt(model.StatTruncatedInput, r.skipped+l.Offset(), nil)
+		if err := r.lastLine(l.Offset(), l.Rest()); err != nil {
+			return err
+		}
 	}
 	switch {
 	case in.Part || r.events > 0:
@@ -147,6 +149,20 @@ func (r *reader) block(b *block) error {
 		}
 	}
 	return nil
+}
+
+// lastLine reads a last line without a line end, unless it is visibly cut off: it is no event, or the page around it has no end.
+func (r *reader) lastLine(offset int64, text []byte) error {
+	var b block
+	r.parser.decode(&b, offset, append(text, '\n'))
+	l := &b.lines[0]
+	isEvent := l.ok && b.tokens.Bytes()[l.token+tokenKind] != kindMalformed && !bytes.HasSuffix(bytes.TrimSpace(text), []byte(":"))
+	if r.page || !isEvent && text[0] != '#' {
+		r.File.LogAt(model.StatTruncatedInput, r.skipped+offset, nil)
+		return nil
+	}
+	r.File.LogAt(model.StatUnendedLine, r.skipped+offset, nil)
+	return r.block(&b)
 }
 
 func (r *reader) line(b *block, l *decoded) error {

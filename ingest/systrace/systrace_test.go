@@ -295,7 +295,6 @@ func TestOtherLines(t *testing.T) {
 		"cpus=8\n" + event + "\nCPU:99999999999 [LOST 1 EVENTS]\nCPU:1 [":                                                    {"systrace_parse_failure|NULL|1", "truncated_input|NULL|1"},
 		"cpus=8\n" + event + "\nUSER PID PPID VSIZE RSS WCHAN PC NAME\nroot 1 0 8 7 f 0 S /init\n\nroot 2 0 8 7 f 0 S [k]\n": {"unread_fact|0|1"},
 		"cpus=8\n" + event + "\n\x00\xff\xfe-1 [000] \x01\n" + event[:30] + "\n":                                             {"systrace_parse_failure|NULL|2"},
-		"cpus=8\n" + event + "\n" + event:                                                                                    {"truncated_input|NULL|1"},
 		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=18446744073709551616 cpu_id=0\n":                              {"systrace_parse_failure|NULL|1"},
 		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=4294967296 cpu_id=0\n":                                        {"systrace_parse_failure|NULL|1"},
 		"cpus=8\n" + event + "\na-1 [000] 1.1: cpu_idle: state=1x cpu_id=0\n":                                                {"systrace_parse_failure|NULL|1"},
@@ -314,6 +313,27 @@ func TestOtherLines(t *testing.T) {
 		}
 		tables.Want(t, "stats", "name|idx|value", want...)
 	}
+}
+
+// TestLastLine reads a last line without a line end, unless it is visibly cut off.
+func TestLastLine(t *testing.T) {
+	const start, mark = "cpus=8\na-1 [000] .... 1.000000: tracing_mark_write: I|1|x\n", "a-1 [000] .... 2.000000: tracing_mark_write: "
+	for last, want := range map[string]string{
+		mark + "I|1|y":   "unended_line|1",
+		mark + "I|1|y\r": "unended_line|1",
+		"# end":          "unended_line|1",
+		mark:             "truncated_input|1",
+		mark[:40]:        "truncated_input|1",
+		"a-1 [000] .... 2.000000: sched_switch: prev_comm=a prev_pid=1 prev_prio=1 prev_state=S ==> next_comm=b next_pid=2": "truncated_input|1",
+	} {
+		tables := ingesttest.MustRead(t, "trace", []byte(start+last))
+		tables.Want(t, "stats", "name|value", want)
+		if n := len(tables.Rows("slice", "id")); n != 1+strings.Count(last, "|y") {
+			t.Errorf("%q: %d slices", last, n)
+		}
+	}
+	page := "<!DOCTYPE html>\n<script class=\"trace-data\" type=\"application/text\">\n# TASK-PID\n" + start[len("cpus=8\n"):] + mark + "I|1|y"
+	ingesttest.MustRead(t, "trace.html", []byte(page)).Want(t, "stats", "name|value", "truncated_input|1")
 }
 
 func TestNoTrace(t *testing.T) {

@@ -260,6 +260,9 @@ func (r *reader) bad(offset int64, line []byte) error {
 	return err
 }
 
+// metricPrefix begins a metric that -F +metric prints on a line of its own, under the head of the group's last sample.
+var metricPrefix = []byte(" \tmetric: ")
+
 func (r *reader) unread(noun string, offset int64) {
 	r.in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(offset)
 }
@@ -285,6 +288,11 @@ func (r *reader) begin(offset int64, h *header) error {
 	}
 	if pid, ok := bytes.CutPrefix(h.comm, []byte("VM:")); ok && len(pid) > 0 && (isSpace(pid[0]) || isDigit(pid[0])) { // -F +machine_pid
 		r.in.File.Unread(model.StatUnreadEvent, model.None, "sample of a virtual machine").AddAt(offset)
+		r.state = inOther
+		return nil
+	}
+	if bytes.HasPrefix(h.rest, metricPrefix) {
+		r.in.File.Unread(model.StatUnreadEvent, model.None, "metric").AddAt(offset)
 		r.state = inOther
 		return nil
 	}

@@ -164,6 +164,16 @@ func TestOtherTracepoints(t *testing.T) {
 	}
 }
 
+// perf script -F +metric prints metrics under the head of a sample (script_print_metric in builtin-script.c).
+func TestMetricsAreNoSamples(t *testing.T) {
+	tables := ingesttest.MustRead(t, "script", []byte("echo  62  3.000000001:      20003        instructions:  ffffffff8115320d f ([k])\n"+
+		"echo  62  3.000000001: \tmetric:    1.00  insn per cycle\necho  62  3.000000002:      20003              cycles: \n\t 0 f (m)\n\n"+
+		"echo  62  3.000000002: \tmetric:    0.50  insn per cycle\n"))
+	tables.Want(t, "stack_sample", "ts", "3000000001", "3000000002")
+	tables.Want(t, "stack_sample_event", "event|period", "instructions|20003", "cycles|20003")
+	tables.Want(t, "stats", "name|value", "unread_event|2")
+}
+
 func TestLastLineNeedsNoLineEnd(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a 1/1 [000] 1.000001:  10 cycles: \n\t  401000 main (/bin/a)\n\na 1/1 [000] 2.000002:  10 cycles: \n\t  401000 main (/bin/a)": {"1000001000", "2000002000"},

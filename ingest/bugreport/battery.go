@@ -189,7 +189,7 @@ func (h *history) Event(ts int64, item []byte) error {
 		ok = h.wakeLock(ts, sign, value)
 	case sign != "" && len(value) == 0 && string(name) != "w":
 		known = h.begins(ts, sign == "+", string(name))
-	case sign == "" && len(value) > 0:
+	case sign == "" && len(value) > 0 && string(name) != "w": // another lock while the CPU is awake
 		known, ok = h.changes(ts, string(name), value)
 	default:
 		known = false
@@ -271,11 +271,9 @@ func (h *history) changes(ts int64, name string, value []byte) (known, ok bool) 
 	}
 	switch name {
 	case "Bs":
-		h.Counters.Push(ts, batteryStates[value[0]], h.Tracks.Intern(batteryStatus, nil))
-		return true, true
+		return true, h.constant(ts, batteryStatus, batteryStates, value)
 	case "Bp":
-		h.Counters.Push(ts, plugs[value[0]], h.Tracks.Intern(plugType, nil))
-		return true, true
+		return true, h.constant(ts, plugType, plugs, value)
 	}
 	counter, known := charges[name]
 	if !known || !isNumber {
@@ -284,6 +282,18 @@ func (h *history) changes(ts int64, name string, value []byte) (known, ok bool) 
 	h.Counters.Push(ts, float64(n*counter.factor),
 		h.Tracks.Intern(batteryCounters, nil, model.StringDim(h.Store.Strings.Intern("")), model.StringDim(h.Store.Strings.Intern(counter.name))))
 	return true, true
+}
+
+// constant sets the counter of a constant, which is a letter or, if it has none, its number: 8 for a dock.
+func (h *history) constant(ts int64, track *model.Blueprint, letters map[string]int64, value []byte) bool {
+	n, ok := letters[string(value)]
+	if !ok {
+		n, ok = integer(value)
+	}
+	if ok {
+		h.Counters.Push(ts, float64(n), h.Tracks.Intern(track, nil))
+	}
+	return ok
 }
 
 func (h *history) push(ts int64, state string, value float64) {

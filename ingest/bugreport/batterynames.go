@@ -51,8 +51,8 @@ var charges = map[string]struct {
 
 // batteryStates maps the states' letters to Android's BatteryManager.BATTERY_STATUS_...
 // constants: unknown, charging, discharging, not charging, full.
-var batteryStates = map[byte]float64{'?': 1, 'c': 2, 'd': 3, 'n': 4, 'f': 5}
+var batteryStates = map[string]int64{"?": 1, "c": 2, "d": 3, "n": 4, "f": 5}
 
 // plugs maps letters to BatteryManager.BATTERY_PLUGGED_... constants: none, AC, USB,
 // wireless.
-var plugs = map[byte]float64{'n': 0, 'a': 1, 'u': 2, 'w': 4}
+var plugs = map[string]int64{"n": 0, "a": 1, "u": 2, "w": 4}

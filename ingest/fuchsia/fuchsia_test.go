@@ -286,8 +286,7 @@ func TestFarIndexes(t *testing.T) {
 		"6|redefined|redefined")
 }
 
-// TestTwins checks threads of two processes whose koids have the same lower half.
-// That half without a process means the thread seen last.
+// TestTwins checks koids with the same lower half: writers on Linux use pthread_self.
 func TestTwins(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)
@@ -299,7 +298,8 @@ func TestTwins(t *testing.T) {
 	rows := f.read(t)
 	rows.Want(t, "slice", "ts|track_id", "0|0", "10|1", "20|0", "30|1")
 	rows.Want(t, "track", "utid", "2", "6")
-	rows.Want(t, "thread_state", "ts|waker_utid", "1|2", "11|6", "21|2", "31|6")
+	rows.Want(t, "thread_state", "ts|waker_utid", "1|2", "11|2", "21|2", "31|2")
+	rows.Want(t, "thread", "utid|tid", "0|0", "1|10", "2|11", "3|0", "4|12", "5|20", "6|4294967307")
 }
 
 // TestManyNames reads a trace with more names than there are numbers for forms.
@@ -397,7 +397,7 @@ func TestKernelObjects(t *testing.T) {
 	f.record(7|2<<16|2<<24|1<<40, 105, 8|2<<4|9<<16, 100) // an arg without a name
 	rows := f.read(t)
 	rows.Want(t, "process", "pid|name", "0|NULL", "100|app.cm", "0|NULL")
-	rows.Want(t, "thread", "tid|name|upid", "0|NULL|0", "100|NULL|1", "101|main|1", "0|NULL|2", "102|virtual|2", "105|main|2")
+	rows.Want(t, "thread", "tid|name|upid", "0|NULL|0", "100|NULL|1", "101|main|1", "0|NULL|2", "-9223372036854775706|virtual|2", "105|main|2")
 	rows.Want(t, "stats", stats, "fuchsia_invalid_event_arg_type|NULL|1", "fuchsia_invalid_string_ref|NULL|1", "fuchsia_skipped_record|7|1")
 }
 

@@ -73,7 +73,7 @@ func (p *parser) Event(ts int64, b []byte) error {
 	}
 	p.args = t
 	thread := &p.threads.all[f.thread]
-	p.pid = int64(uint32(thread.process))
+	p.pid = int64(thread.process)
 	switch f.kind {
 	case counter:
 		p.counter(ts)

@@ -31,7 +31,7 @@ func (p *parser) schedule(ts int64, s *switching) {
 	case wakeup, wakeupBy:
 		var waker model.UTID
 		if s.kind == wakeupBy {
-			waker = p.Machine.Thread(int64(uint32(p.scheduled.all[s.outgoing].thread)))
+			waker = p.Machine.Thread(int64(p.scheduled.all[s.outgoing].thread))
 		}
 		if s.incomingWeight == idleWeight {
 			return

@@ -33,11 +33,10 @@ func (t *threads[Name]) add(name Name, ids koids) int {
 	return number
 }
 
-// utid returns the machine's id of a thread. Trace Processor uses the lower
-// halves of koids as tids and pids.
+// utid returns the machine's id of a thread, whose koids are the tid and pid.
 func (p *parser) utid(t *thread) model.UTID {
 	if t.changes != p.Machine.ThreadChanges() {
-		t.utid = p.Machine.ThreadOf(int64(uint32(t.thread)), int64(uint32(t.process)))
+		t.utid = p.Machine.ThreadOf(int64(t.thread), int64(t.process))
 		t.changes = p.Machine.ThreadChanges()
 	}
 	return t.utid

@@ -204,7 +204,7 @@ func (t *tokenizer) kernelObject(header uint64) {
 	}
 	switch m := t.in.Machine; field(header, 16, 23) {
 	case objectProcess:
-		m.SetProcessName(m.Process(int64(uint32(koid))), name, model.ProcessNameSystem)
+		m.SetProcessName(m.Process(int64(koid)), name, model.ProcessNameSystem)
 	case objectThread:
 		var process uint64
 		kind := byte(argKoid)
@@ -221,7 +221,7 @@ func (t *tokenizer) kernelObject(header uint64) {
 			return
 		}
 		t.parser.scheduled.all[t.scheduled(koid)].process = process
-		m.SetThreadName(m.ThreadOf(int64(uint32(koid)), int64(uint32(process))), name, model.ThreadNameOther)
+		m.SetThreadName(m.ThreadOf(int64(koid), int64(process)), name, model.ThreadNameOther)
 	default:
 		t.skipped(recordKernelObject)
 	}

@@ -190,18 +190,29 @@ func TestCounters(t *testing.T) {
 	rows.Want(t, "stats", stats, "fuchsia_non_numeric_counters|NULL|1")
 }
 
+// Operations are told apart by process, category, name and id.
 func TestAsync(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)
-	f.thread(2, 20, 21)
+	f.thread(2, 10, 12)
+	f.thread(3, 20, 21)
 	f.event(asyncBegin, 1, "c", "load", 1, 0, 99)
-	f.event(asyncInstant, 2, "c", "step", 2, 0, 99)
-	f.event(asyncBegin, 1, "c", "load", 3, 0, 100)
-	f.event(asyncEnd, 2, "c", "load", 4, 0, 99)
-	f.event(asyncEnd, 1, "c", "load", 5, 0, 100)
+	f.event(asyncInstant, 2, "c", "load", 2, 0, 99)
+	f.event(asyncBegin, 3, "c", "load", 3, 0, 99)
+	f.event(asyncBegin, 1, "c", "store", 4, 0, 99)
+	f.event(asyncBegin, 1, "d", "load", 5, 0, 99)
+	f.event(asyncBegin, 1, "c", "load", 6, 0, 100)
+	f.event(asyncEnd, 2, "c", "load", 7, 0, 99)
+	f.event(asyncEnd, 2, "d", "load", 8, 0, 99)
+	f.event(asyncEnd, 1, "c", "load", 9, 0, 100)
+	f.event(asyncEnd, 3, "c", "load", 10, 0, 99)
+	f.event(asyncEnd, 1, "c", "store", 11, 0, 99)
+	f.event(asyncEnd, 1, "c", "load", 12, 0, 99)
 	rows := f.read(t)
-	rows.Want(t, "slice", columns, "1|3|load|c|0|0", "2|0|step|c|1|0", "3|2|load|c|0|1")
-	rows.Want(t, "track", "name|classification", "load|legacy_async_global_slice", "load|legacy_async_global_slice")
+	rows.Want(t, "slice", columns, "1|6|load|c|0|0", "2|0|load|c|1|0", "3|7|load|c|0|1", "4|7|store|c|0|2", "5|3|load|d|0|3", "6|3|load|c|0|4")
+	rows.Want(t, "track", "name|classification|upid", "load|fuchsia_async|1", "load|fuchsia_async|2", "store|fuchsia_async|1", "load|fuchsia_async|1",
+		"load|fuchsia_async|1")
+	rows.Want(t, "stats", stats, "slice_end_without_begin|NULL|1")
 }
 
 func TestFlows(t *testing.T) {

@@ -116,19 +116,27 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 	}
 }
 
+var asyncTrack = model.AsyncBlueprint(model.Blueprint{Classification: "fuchsia_async", Dims: []string{"upid", "category", "name"}})
+
+// async parses an event of an operation. A process, category and name give each of their operations an id of its own, as
+// TRACE_ASYNC_BEGIN in Fuchsia's lib/trace/event.h says.
 func (p *parser) async(ts int64) {
-	f := p.form
-	upid := p.Machine.Process(p.pid)
-	id := int64(p.value)
+	f, id := p.form, int64(p.value)
+	options := model.TrackOptions{Name: f.name}
+	dims := []model.Dim{model.IntDim(p.Machine.Process(p.pid)), model.StringDim(f.category), model.StringDim(f.name)}
+	var track model.TrackID
+	if f.kind != asyncEnd {
+		track = p.Async.Begin(asyncTrack, &options, id, dims...)
+	}
+	if f.kind != asyncBegin {
+		track = p.Async.End(asyncTrack, &options, id, dims...)
+	}
 	switch f.kind {
 	case asyncBegin:
-		track := p.Async.Legacy(f.name, upid, id, false, 0, model.AsyncBegin)
 		p.Slices.Begin(ts, track, f.category, f.name, p.source())
 	case asyncInstant:
-		track := p.Async.Legacy(f.name, upid, id, false, 0, model.AsyncInstant)
 		p.Slices.Scoped(ts, 0, track, f.category, f.name, p.source())
 	case asyncEnd:
-		track := p.Async.Legacy(f.name, upid, id, false, 0, model.AsyncEnd)
 		p.Slices.End(ts, track, f.category, f.name, p.source())
 	}
 }

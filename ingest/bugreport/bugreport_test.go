@@ -170,6 +170,21 @@ func TestReportsThatLackParts(t *testing.T) {
 	}
 }
 
+// adb bugreport on Windows writes \r\n.
+func TestCarriageReturns(t *testing.T) {
+	report := "========================================================\n== dumpstate: 2021-08-24 23:35:40\n" + text
+	want := ingesttest.MustRead(t, "report.txt", []byte(report))
+	got := ingesttest.MustRead(t, "report.txt", []byte(strings.ReplaceAll(report, "\n", "\r\n")))
+	for table, columns := range map[string]string{"android_dumpstate": "section|service|line", "android_logs": "ts|tag|msg", "counter": "ts|value"} {
+		rows := want.Rows(table, strings.Split(columns, "|")...)
+		if len(rows) == 0 {
+			t.Errorf("%s: no rows", table)
+		}
+		got.Want(t, table, columns, rows...)
+	}
+	got.Want(t, "stats", "name")
+}
+
 // TestOtherArchives checks that members of other archives are read by their first bytes.
 func TestOtherArchives(t *testing.T) {
 	const title = "========================================================\n== dumpstate: 2021-08-24 23:35:40\n"

@@ -18,14 +18,18 @@ var Dumpstate = &format.Format{Name: "android_dumpstate", Sniff: sniff, Read: fu
 }}
 
 const (
+	ruler        = "========================================================"
 	titleStart   = "== dumpstate: "
-	textStart    = "========================================================\n" + titleStart
 	batteryStart = "9,0,i,vers,"
 )
 
 func sniff(head []byte) bool {
-	return bytes.HasPrefix(head, []byte(textStart)) || bytes.HasPrefix(head, []byte(batteryStart))
+	first, rest, _ := bytes.Cut(head, []byte("\n"))
+	return string(withoutCR(first)) == ruler && bytes.HasPrefix(rest, []byte(titleStart)) || bytes.HasPrefix(head, []byte(batteryStart))
 }
+
+// withoutCR returns a line without the carriage return that adb on Windows writes.
+func withoutCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte("\r")) }
 
 // dumpstate reads the text of a bug report. The text has sections, and dumpsys sections
 // have services:
@@ -68,6 +72,7 @@ func readDumpstate(in *format.Input, written androidlog.Date, remember androidlo
 }
 
 func (d *dumpstate) line(offset int64, line []byte) error {
+	line = withoutCR(line)
 	if title, ok := cut(line, "------ ", " ------"); ok {
 		d.begin(title)
 		return nil

@@ -2,22 +2,28 @@ package fuchsia
 
 import "github.com/tpconvert/tpconvert/model"
 
-// flows gives the flows of a trace unique ids. A correlation id belongs to the
-// process that began the flow. Another process may continue the flow unless the
-// id was begun in several processes.
+// flows gives the flows of a trace unique ids. A correlation belongs to the
+// process that began the flow. Another process may continue the flow unless it
+// was begun in several processes.
 type flows struct {
 	last   model.FlowID
 	open   map[flowKey]model.FlowID
-	owners map[uint64]owner // by correlation id
+	owners map[correlation]owner
+}
+
+// correlation is what the events of a flow have in common, as TRACE_FLOW_BEGIN in Fuchsia's lib/trace/event.h says.
+type correlation struct {
+	category, name model.StringID
+	id             uint64
 }
 
 type flowKey struct {
-	pid         int64
-	correlation uint64
+	pid int64
+	correlation
 }
 
 // owner is the process that began a flow, or ambiguous if several did with one
-// id.
+// correlation.
 type owner struct {
 	pid       int64
 	ambiguous bool
@@ -30,33 +36,33 @@ type flow struct {
 }
 
 func newFlows() flows {
-	return flows{open: map[flowKey]model.FlowID{}, owners: map[uint64]owner{}}
+	return flows{open: map[flowKey]model.FlowID{}, owners: map[correlation]owner{}}
 }
 
 // begin returns the id of a flow that begins in a process.
-func (f *flows) begin(pid int64, correlation uint64) model.FlowID {
-	key := flowKey{pid, correlation}
+func (f *flows) begin(pid int64, c correlation) model.FlowID {
+	key := flowKey{pid, c}
 	if id, ok := f.open[key]; ok {
 		return id
 	}
 	f.last++
 	f.open[key] = f.last
-	if known, ok := f.owners[correlation]; !ok {
-		f.owners[correlation] = owner{pid: pid}
+	if known, ok := f.owners[c]; !ok {
+		f.owners[c] = owner{pid: pid}
 	} else if known.pid != pid {
 		known.ambiguous = true
-		f.owners[correlation] = known
+		f.owners[c] = known
 	}
 	return f.last
 }
 
-// find returns the open flow that a process refers to by a correlation id.
-func (f *flows) find(pid int64, correlation uint64) (flow, bool) {
-	key := flowKey{pid, correlation}
+// find returns the open flow that a process refers to.
+func (f *flows) find(pid int64, c correlation) (flow, bool) {
+	key := flowKey{pid, c}
 	if id, ok := f.open[key]; ok {
 		return flow{id, key}, true
 	}
-	known, ok := f.owners[correlation]
+	known, ok := f.owners[c]
 	if !ok || known.ambiguous {
 		return flow{}, false
 	}

@@ -236,8 +236,15 @@ func TestFlows(t *testing.T) {
 	f.event(flowStep, 1, "c", "f", 21, 0, 5)
 	f.event(flowBegin, 4, "c", "f", 22, 0, 5)
 	f.event(flowEnd, 1, "c", "f", 23, 0, 5)
+	// A flow with another name or category is another flow.
+	f.event(flowBegin, 1, "c", "f", 31, 0, 7)
+	f.event(flowBegin, 2, "c", "g", 32, 0, 7)
+	f.event(flowBegin, 3, "d", "f", 33, 0, 7)
+	f.event(flowEnd, 4, "c", "f", 34, 0, 7)
+	f.event(flowEnd, 4, "c", "g", 35, 0, 7)
+	f.event(flowEnd, 4, "d", "f", 36, 0, 7)
 	rows := f.read(t)
-	rows.Want(t, "flow", "slice_out|slice_in|local_trace_id", "0|1|1", "1|2|1", "1|1|3", "0|0|2", "3|0|4")
+	rows.Want(t, "flow", "slice_out|slice_in|local_trace_id", "0|1|1", "1|2|1", "1|1|3", "0|0|2", "3|0|4", "0|3|5", "1|3|6", "2|3|7")
 	rows.Want(t, "stats", stats, "flow_step_without_start|NULL|1", "flow_end_without_start|NULL|1")
 }
 

@@ -99,15 +99,15 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 	case durationComplete:
 		p.Slices.Scoped(ts, int64(p.value), track, f.category, f.name, p.source())
 	case flowBegin:
-		p.Flows.Begin(track, ts, p.flows.begin(p.pid, p.value))
+		p.Flows.Begin(track, ts, p.flows.begin(p.pid, correlation{f.category, f.name, p.value}))
 	case flowStep:
-		if flow, ok := p.flows.find(p.pid, p.value); ok {
+		if flow, ok := p.flows.find(p.pid, correlation{f.category, f.name, p.value}); ok {
 			p.Flows.Step(track, ts, flow.id)
 		} else {
 			p.File.Count(model.StatFlowStepWithoutStart)
 		}
 	case flowEnd:
-		if flow, ok := p.flows.find(p.pid, p.value); ok {
+		if flow, ok := p.flows.find(p.pid, correlation{f.category, f.name, p.value}); ok {
 			p.Flows.End(track, ts, flow.id, true)
 			p.flows.end(flow)
 		} else {

@@ -205,16 +205,19 @@ func (v *v1) addTags(unread func(key string)) {
 		server = v.sides[0]
 		server.kind = "SERVER"
 	}
-	for key, of := range map[string][]*side{"ca": {server}, "sa": {client}, "ma": {v.byKind["PRODUCER"], v.byKind["CONSUMER"]}} {
-		at := addresses[key]
+	for _, address := range []struct {
+		key string
+		of  []*side
+	}{{"ca", []*side{server}}, {"sa", []*side{client}}, {"ma", []*side{v.byKind["PRODUCER"], v.byKind["CONSUMER"]}}} {
+		at := addresses[address.key]
 		known := at == nil || slices.ContainsFunc(v.sides, func(s *side) bool { return s.at != nil && s.at.service == at.service })
-		for _, s := range of {
+		for _, s := range address.of {
 			if s != nil {
 				s.remote, known = at, true
 			}
 		}
 		if !known {
-			unread(key)
+			unread(address.key)
 		}
 	}
 }

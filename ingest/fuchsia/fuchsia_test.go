@@ -210,8 +210,8 @@ func TestAsync(t *testing.T) {
 	f.event(asyncEnd, 1, "c", "load", 12, 0, 99)
 	rows := f.read(t)
 	rows.Want(t, "slice", columns, "1|6|load|c|0|0", "2|0|load|c|1|0", "3|7|load|c|0|1", "4|7|store|c|0|2", "5|3|load|d|0|3", "6|3|load|c|0|4")
-	rows.Want(t, "track", "name|classification|upid", "load|fuchsia_async|1", "load|fuchsia_async|2", "store|fuchsia_async|1", "load|fuchsia_async|1",
-		"load|fuchsia_async|1")
+	rows.Want(t, "track", "name|classification|upid", "load|legacy_async_process_slice|1", "load|legacy_async_process_slice|2", "store|legacy_async_process_slice|1", "load|legacy_async_process_slice|1",
+		"load|legacy_async_process_slice|1")
 	rows.Want(t, "stats", stats, "slice_end_without_begin|NULL|1")
 }
 

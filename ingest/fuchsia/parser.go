@@ -116,14 +116,14 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 	}
 }
 
-var asyncTrack = model.AsyncBlueprint(model.Blueprint{Classification: "fuchsia_async", Dims: []string{"upid", "category", "name"}})
+var asyncTrack = model.AsyncBlueprint(model.Blueprint{Classification: "legacy_async_process_slice", Dims: []string{"upid", "scope", "name"}})
 
 // async parses an event of an operation. A process, category and name give each of their operations an id of its own, as
 // TRACE_ASYNC_BEGIN in Fuchsia's lib/trace/event.h says.
 func (p *parser) async(ts int64) {
 	f, id := p.form, int64(p.value)
 	options := model.TrackOptions{Name: f.name}
-	dims := []model.Dim{model.IntDim(p.Machine.Process(p.pid)), model.StringDim(f.category), model.StringDim(f.name)}
+	dims := []model.Dim{model.IntDim(p.Machine.Process(p.pid)), model.StringDim(f.category), model.StringDim(f.name)} // the scope is the category
 	var track model.TrackID
 	if f.kind != asyncEnd {
 		track = p.Async.Begin(asyncTrack, &options, id, dims...)

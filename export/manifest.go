@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/export/staging"
@@ -130,9 +131,11 @@ func (s Stat) Harmful() bool {
 	return s.Effect == model.Lost.String() || s.Effect == model.Damaged.String()
 }
 
-// Text continues the text after the value. Parts that are not read have no name but that in their description.
+// Text continues the text after the value. Parts that are not read have no name but that in their description, unless that is the sentence
+// which describes the stat in every trace.
 func (s Stat) Text() string {
-	if s.Description != "" && (s.Effect == model.NotRead.String() || s.Name == model.StatUnreadArchiveMember.String()) {
+	unread := s.Effect == model.NotRead.String() && !strings.HasSuffix(s.Description, ".")
+	if s.Description != "" && (unread || s.Name == model.StatUnreadArchiveMember.String()) {
 		return s.Description
 	}
 	return s.Name

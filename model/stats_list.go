@@ -240,7 +240,7 @@ var stats = [...]StatInfo{
 	StatPerfSamplesSkippedDataloss:                               {"perf_samples_skipped_dataloss", false, DataLoss, FromTrace, Lost, false, "Samples that the profiler lost, in any process."},
 	StatPerfDummyMappingUsed:                                     {"perf_dummy_mapping_used", false, Info, FromAnalysis, NoEffect, false, "Frames of perf at addresses that no mapping has."},
 	StatPerfAuxMissing:                                           {"perf_aux_missing", false, DataLoss, FromTrace, Lost, true, "Bytes of hardware trace data that no record announces."},
-	StatPerfAuxIgnored:                                           {"perf_aux_ignored", false, Info, FromTrace, NotRead, false, "Hardware trace data that is not decoded."},
+	StatPerfAuxIgnored:                                           {"perf_aux_ignored", false, Info, FromTrace, NotRead, false, "Bytes of hardware trace data that are not decoded."},
 	StatPerfAuxLost:                                              {"perf_aux_lost", false, DataLoss, FromTrace, Lost, true, "Gaps in hardware trace data."},
 	StatPerfAuxTruncated:                                         {"perf_aux_truncated", false, DataLoss, FromTrace, Lost, true, "Pieces of hardware trace data that were cut when they were recorded."},
 	StatPerfAuxPartial:                                           {"perf_aux_partial", false, DataLoss, FromTrace, Lost, true, "Pieces of hardware trace data that are incomplete."},

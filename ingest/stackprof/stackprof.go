@@ -1,8 +1,9 @@
-// Package stackprof reads profiles of Ruby's stackprof in JSON. With its option raw they have stacks, outermost frame first;
+// Package stackprof reads profiles of Ruby's stackprof, in JSON or as it dumps them. With its option raw they have stacks, outermost frame first;
 // otherwise only the number of samples in each frame.
 package stackprof
 
 import (
+	"bufio"
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -22,8 +23,12 @@ var statParseErrors = model.NewStat(1032, model.StatInfo{
 
 // sniff accepts an object that begins with members of a profile.
 func sniff(head []byte) bool {
-	start := bytes.TrimSpace(head)
-	for _, member := range []string{`"mode"`, `"interval"`, `"gc_samples"`, `"missed_samples"`} {
+	start, isDump := bytes.CutPrefix(head, signature)
+	start = bytes.TrimSpace(start)
+	for _, member := range []string{"mode", "interval", "gc_samples", "missed_samples"} {
+		if !isDump {
+			member = `"` + member + `"`
+		}
 		if !bytes.Contains(start[:min(len(start), sniffBytes)], []byte(member)) {
 			return false
 		}
@@ -53,13 +58,27 @@ type sample struct {
 }
 
 func read(in *format.Input) error {
+	text := bufio.NewReader(in)
+	head, _ := text.Peek(len(signature)) // the reader returns an error again later
+	d := newDump(text)
 	r := &reader{Reader: aggregate.NewReader(in, statParseErrors), mapping: in.Store.Stacks.DummyMapping("[stackprof]"),
 		numbers: map[string]int32{}, facts: map[string]jsonlex.Value{}}
+	r.Reader.Reader = jsonlex.NewReader(text)
+	if bytes.Equal(head, signature) {
+		r.Reader.Reader, r.Converted = jsonlex.NewReader(d), true
+	}
 	_, err := r.Peek()
 	if err == nil {
 		err = r.EachMember(r.member)
 	}
 	r.store()
+	if d.err != nil && d.input == nil {
+		if len(r.frames) == 0 {
+			return format.Errorf(format.ErrCorrupt, d.offset, "%v", d.err)
+		}
+		r.Damaged()
+		return nil
+	}
 	return r.End(err, len(r.frames) > 0)
 }
 

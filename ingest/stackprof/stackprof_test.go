@@ -87,5 +87,5 @@ func TestSamples(t *testing.T) {
 }
 
 func FuzzStackprof(f *testing.F) {
-	ingesttest.Fuzz(f, "stackprof", []byte(file))
+	ingesttest.Fuzz(f, "stackprof", []byte(file), []byte(dump()))
 }

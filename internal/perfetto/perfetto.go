@@ -1,7 +1,8 @@
 // Package perfetto describes Perfetto v58.2: its message types, as constants in
 // the packages below this one and as descriptors, its stats and its tracepoints.
 // Everything is generated from the message types in descriptors.binpb.zst, a
-// FileDescriptorSet, and the stats in stats.tsv.
+// FileDescriptorSet, and the stats in stats.tsv. atoms.binpb.zst is the
+// FileDescriptorSet of what Android's statsd counts.
 package perfetto
 
 //go:generate go run ./generate
@@ -24,20 +25,30 @@ const (
 	Release = Version + "-add693d8b"
 )
 
-//go:embed descriptors.binpb.zst
-var compressed []byte
+var (
+	//go:embed descriptors.binpb.zst
+	compressed []byte
+
+	//go:embed atoms.binpb.zst
+	compressedAtoms []byte
+)
 
 // Descriptors returns the encoded FileDescriptorSet of all messages. Each file
 // comes after the files it imports. Callers must not change it.
-var Descriptors = sync.OnceValue(func() []byte {
+var Descriptors = sync.OnceValue(func() []byte { return embedded(compressed) })
+
+// Atoms returns the encoded FileDescriptorSet of android.os.statsd.Atom. Callers must not change it.
+var Atoms = sync.OnceValue(func() []byte { return embedded(compressedAtoms) })
+
+func embedded(compressed []byte) []byte {
 	set, err := Decompress(compressed)
 	if err != nil {
-		panic(err) // the data is embedded in the program
+		panic(err) // the data is in the program
 	}
 	return set
-})
+}
 
-// Decompress decompresses the content of descriptors.binpb.zst.
+// Decompress decompresses the content of descriptors.binpb.zst or atoms.binpb.zst.
 func Decompress(compressed []byte) ([]byte, error) {
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 // The input files, relative to the root of the repository.
 const (
 	descriptorsFile = "internal/perfetto/descriptors.binpb.zst"
+	atomsFile       = "internal/perfetto/atoms.binpb.zst"
 	statsFile       = "internal/perfetto/stats.tsv"
 )
 

@@ -37,11 +37,21 @@ func update(root, checkout string) error {
 	if err != nil {
 		return err
 	}
+	atoms, err := os.ReadFile(filepath.Join(checkout, "src/trace_processor/importers/proto/atoms.descriptor"))
+	if err != nil {
+		return err
+	}
+	if atoms, err = compress(atoms); err != nil {
+		return err
+	}
 	header, err := os.ReadFile(filepath.Join(checkout, "src/trace_processor/storage/stats.h"))
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(root, descriptorsFile), descriptors, 0o666); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(root, atomsFile), atoms, 0o666); err != nil {
 		return err
 	}
 	before, err := os.ReadFile(filepath.Join(root, statsFile))
@@ -71,6 +81,11 @@ func compile(checkout string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("protoc: %w", err)
 	}
+	return compress(data)
+}
+
+// compress returns a compressed FileDescriptorSet with names, numbers, types and Perfetto's options.
+func compress(data []byte) ([]byte, error) {
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(data, &set); err != nil {
 		return nil, err
@@ -78,7 +93,8 @@ func compile(checkout string) ([]byte, error) {
 	for _, f := range set.File {
 		clean(f.Extension, f.MessageType)
 	}
-	if data, err = (proto.MarshalOptions{Deterministic: true}).Marshal(&set); err != nil {
+	data, err := (proto.MarshalOptions{Deterministic: true}).Marshal(&set)
+	if err != nil {
 		return nil, err
 	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))

@@ -55,6 +55,7 @@ const (
 	TracePacket_UIState                          = 78  // UiState ui_state
 	TracePacket_TranslationTable                 = 82  // TranslationTable translation_table
 	TracePacket_AndroidGameInterventionList      = 83  // AndroidGameInterventionList android_game_intervention_list
+	TracePacket_StatsdAtom                       = 84  // StatsdAtom statsd_atom
 	TracePacket_AndroidSystemProperty            = 86  // AndroidSystemProperty android_system_property
 	TracePacket_EntityStateResidency             = 91  // EntityStateResidency entity_state_residency
 	TracePacket_TraceProvenance                  = 124 // TraceProvenance trace_provenance

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/binaries"
+	"github.com/tpconvert/tpconvert/ingest/internal/ranges"
 	"github.com/tpconvert/tpconvert/ingest/internal/rawftrace"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
@@ -88,13 +89,13 @@ type mapping struct {
 // kernel holds the mappings of a kernel.
 type kernel struct {
 	image   *mapping
-	modules ranges[mapping]
+	modules ranges.Map[mapping]
 }
 
 // process holds a process's mappings and its latest stack, outermost frame first,
 // which is valid until the mappings change.
 type process struct {
-	files   ranges[mapping]
+	files   ranges.Map[mapping]
 	guest   kernel   // of the machine that the process emulates; process 0 has the one of all others
 	unknown *mapping // for addresses without a mapping, nil until needed
 	latest  []reached
@@ -196,7 +197,7 @@ func (p *parser) mmap(ts int64, token []byte) {
 	m.code = p.codes.of(path, buildID)
 	p.codes.byMapping[m.id] = m.code
 	if mode != modeGuestUser {
-		owner.files.set(m.start, m.end, m)
+		owner.files.Set(m.start, m.end, m)
 		owner.latest = nil
 	}
 	p.mmapRecord(ts, upid, m.id)
@@ -213,7 +214,7 @@ func (p *parser) process(pid uint32) *process {
 
 // exec forgets the mappings of the program that ran in the process before.
 func (p *process) exec() {
-	p.files = ranges[mapping]{}
+	p.files = ranges.Map[mapping]{}
 	p.latest = nil
 }
 
@@ -260,7 +261,7 @@ func (p *parser) mapKernel(to *kernel, ts int64, m mapping, path, buildID string
 		to.image = &m
 	default:
 		p.addMapping(&m, path, buildID)
-		to.modules.set(m.start, m.end, m)
+		to.modules.Set(m.start, m.end, m)
 	}
 	p.changes++
 	p.mmapRecord(ts, model.None, m.id)
@@ -450,7 +451,7 @@ func (p *parser) find(owner *process, mode cpuMode, ip uint64) (m mapping, ok bo
 		}
 	case modeGuestUser: // perf does not record what the processes of guests map
 	default:
-		m, ok = owner.files.find(ip)
+		m, ok = owner.files.Find(ip)
 	}
 	if ok {
 		return m, true
@@ -463,7 +464,7 @@ func (p *parser) find(owner *process, mode cpuMode, ip uint64) (m mapping, ok bo
 
 // find returns the mapping at an address.
 func (k *kernel) find(ip uint64) (mapping, bool) {
-	if m, ok := k.modules.find(ip); ok || k.image == nil {
+	if m, ok := k.modules.Find(ip); ok || k.image == nil {
 		return m, ok
 	}
 	return *k.image, k.image.start <= ip && ip < k.image.end

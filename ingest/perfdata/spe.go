@@ -229,7 +229,7 @@ func (s *speParser) frame(utid model.UTID, level int, address uint64) profile.Fr
 	case speUser:
 		if utid != model.None {
 			if upid := p.Machine.ProcessOf(utid); upid != model.None {
-				m, ok = p.process(uint32(p.Machine.PID(upid))).files.find(address)
+				m, ok = p.process(uint32(p.Machine.PID(upid))).files.Find(address)
 			}
 		}
 	case speKernel:

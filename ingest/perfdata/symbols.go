@@ -3,6 +3,7 @@ package perfdata
 import (
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/ranges"
 	"github.com/tpconvert/tpconvert/internal/perfetto/simpleperfpb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
@@ -12,7 +13,7 @@ import (
 // symbols are the functions of the files for which simpleperf collected symbols, and those that the kernel made while it ran, such
 // as programs of BPF.
 type symbols struct {
-	kernel ranges[model.StringID]
+	kernel ranges.Map[model.StringID]
 	files  map[model.StringID]*symbolFile
 }
 
@@ -21,7 +22,7 @@ type symbols struct {
 type symbolFile struct {
 	loadBias  uint64
 	absolute  bool
-	functions ranges[model.StringID]
+	functions ranges.Map[model.StringID]
 }
 
 // add adds the symbols of a file from a FileFeature message. The first message
@@ -29,7 +30,7 @@ type symbolFile struct {
 func (s *symbols) add(texts *table.StringPool, message []byte) bool {
 	var path string
 	var kind, minAddress, offset uint64
-	var functions ranges[model.StringID]
+	var functions ranges.Map[model.StringID]
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
@@ -54,7 +55,7 @@ func (s *symbols) add(texts *table.StringPool, message []byte) bool {
 	file := &symbolFile{functions: functions}
 	switch kind {
 	case simpleperfpb.FileFeature_DsoType_DsoKernel:
-		functions.root.all(s.kernel.set)
+		functions.All(s.kernel.Set)
 		return !r.Bad()
 	case simpleperfpb.FileFeature_DsoType_DsoElfFile, simpleperfpb.FileFeature_DsoType_DsoKernelModule:
 		file.loadBias = minAddress - offset
@@ -84,12 +85,12 @@ func (s *symbols) addKernel(texts *table.StringPool, rec *record) bool {
 		return false
 	}
 	if flags&unregister == 0 {
-		s.kernel.set(start, start+uint64(length), texts.InternBytes(name))
+		s.kernel.Set(start, start+uint64(length), texts.InternBytes(name))
 	}
 	return true
 }
 
-func addFunction(to *ranges[model.StringID], texts *table.StringPool, message []byte) bool {
+func addFunction(to *ranges.Map[model.StringID], texts *table.StringPool, message []byte) bool {
 	var address, size uint64
 	var name model.StringID
 	r := wire.Read(message)
@@ -103,13 +104,13 @@ func addFunction(to *ranges[model.StringID], texts *table.StringPool, message []
 			name = texts.InternBytes(r.Bytes())
 		}
 	}
-	to.set(address, address+size, name)
+	to.Set(address, address+size, name)
 	return !r.Bad()
 }
 
 // resolve names the frames that have no name yet.
 func (s *symbols) resolve(c *model.Context) {
-	if len(s.files) == 0 && s.kernel.root == nil {
+	if len(s.files) == 0 && s.kernel.Empty() {
 		return
 	}
 	frames, mappings := &c.Store.StackProfileFrame, &c.Store.StackProfileMapping
@@ -126,7 +127,7 @@ func (s *symbols) resolve(c *model.Context) {
 		loadBias, _ := mappings.LoadBias.Get(int64(mapping))
 		name, ok := s.files[path].at(pc, start, offset, loadBias)
 		if !ok {
-			name, ok = s.kernel.find(uint64(pc + start))
+			name, ok = s.kernel.Find(uint64(pc + start))
 		}
 		if ok {
 			frames.Name.Set(row, name)
@@ -143,5 +144,5 @@ func (f *symbolFile) at(pc, start, offset, loadBias int64) (model.StringID, bool
 	if f.absolute {
 		pc += start - offset
 	}
-	return f.functions.find(uint64(pc))
+	return f.functions.Find(uint64(pc))
 }

@@ -35,7 +35,7 @@ func (p *parser) fork(start *int64, token []byte) {
 	if f.pid != f.parent {
 		child := p.process(f.pid)
 		child.exec()
-		child.files = p.process(f.parent).files.copy()
+		child.files = p.process(f.parent).files.Copy()
 	}
 }
 

@@ -83,7 +83,7 @@ type space struct {
 
 // Binary implements unwind.Space.
 func (s *space) Binary(address uint64) (*unwind.File, uint64) {
-	m, ok := s.of.files.find(address)
+	m, ok := s.of.files.Find(address)
 	if !ok {
 		return nil, 0
 	}
@@ -100,7 +100,7 @@ func (s *space) Binary(address uint64) (*unwind.File, uint64) {
 
 // Mapped implements unwind.Space.
 func (s *space) Mapped(address uint64) bool {
-	_, ok := s.of.files.find(address)
+	_, ok := s.of.files.Find(address)
 	return ok
 }
 
@@ -135,7 +135,7 @@ func (p *parser) unwind(ts int64, owner *process, e *event, token, rest []byte) 
 		p.cut(ts, "user stack beyond its copy", " beyond the recorded copy of the stack: perf record --call-graph dwarf,SIZE")
 	case unwind.NoBinary:
 		last := p.users[len(p.users)-1]
-		if m, ok := owner.files.find(last); ok && m.code.isFile() && m.code.unwinder == nil && !m.code.hasFile() {
+		if m, ok := owner.files.Find(last); ok && m.code.isFile() && m.code.unwinder == nil && !m.code.hasFile() {
 			p.File.Unread(model.StatUnreadFact, model.None, "user stack without binaries").
 				Say("user stack needs its binaries: tpconvert --symbols DIR", "user stacks need their binaries: tpconvert --symbols DIR").
 				Add(model.LogEntry{TS: ts, HasTS: true})

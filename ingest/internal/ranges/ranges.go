@@ -1,11 +1,12 @@
-package perfdata
+// Package ranges maps ranges of addresses to values.
+package ranges
 
 import "math/rand/v2"
 
-// ranges maps addresses to values. Ranges do not overlap: a new one replaces the
+// Map maps addresses to values. Ranges do not overlap: a new one replaces the
 // parts of old ones that it covers. They are a treap whose nodes copies share until
 // one of them changes, which suits forks.
-type ranges[V any] struct {
+type Map[V any] struct {
 	root  *span[V]
 	owner *owner // of the nodes that no copy shares
 }
@@ -23,14 +24,14 @@ type span[V any] struct {
 	owner         *owner
 }
 
-// copy returns a copy, which is independent.
-func (r *ranges[V]) copy() ranges[V] {
+// Copy returns a copy, which is independent.
+func (r *Map[V]) Copy() Map[V] {
 	r.owner = nil
-	return ranges[V]{root: r.root}
+	return Map[V]{root: r.root}
 }
 
-// find returns the value at an address, if there is one.
-func (r ranges[V]) find(address uint64) (value V, ok bool) {
+// Find returns the value at an address, if there is one.
+func (r Map[V]) Find(address uint64) (value V, ok bool) {
 	for s := r.root; s != nil; {
 		switch {
 		case address < s.start:
@@ -44,8 +45,8 @@ func (r ranges[V]) find(address uint64) (value V, ok bool) {
 	return value, false
 }
 
-// set gives the addresses from start up to end, exclusive, a value.
-func (r *ranges[V]) set(start, end uint64, value V) {
+// Set gives the addresses from start up to end, exclusive, a value.
+func (r *Map[V]) Set(start, end uint64, value V) {
 	if start >= end {
 		return
 	}
@@ -55,8 +56,19 @@ func (r *ranges[V]) set(start, end uint64, value V) {
 	r.root = r.put(r.root, &span[V]{start: start, end: end, value: value, priority: rand.Uint32(), owner: r.owner})
 }
 
+// Empty reports whether there is no range.
+func (r Map[V]) Empty() bool { return r.root == nil }
+
+// All calls f for each range in order of address.
+func (r Map[V]) All(f func(start, end uint64, value V)) { r.root.all(f) }
+
+// Overlapping calls f for each range with addresses from start up to end, exclusive, in order. f must not change the map.
+func (r Map[V]) Overlapping(start, end uint64, f func(start, end uint64, value V)) {
+	r.root.overlapping(start, end, f)
+}
+
 // own returns a node that no copy shares.
-func (r *ranges[V]) own(s *span[V]) *span[V] {
+func (r *Map[V]) own(s *span[V]) *span[V] {
 	if s.owner == r.owner {
 		return s
 	}
@@ -66,7 +78,7 @@ func (r *ranges[V]) own(s *span[V]) *span[V] {
 }
 
 // put returns the treap with another range.
-func (r *ranges[V]) put(s, added *span[V]) *span[V] {
+func (r *Map[V]) put(s, added *span[V]) *span[V] {
 	switch {
 	case s == nil:
 		return added
@@ -87,13 +99,27 @@ func (r *ranges[V]) put(s, added *span[V]) *span[V] {
 }
 
 // around returns what is left of a treap before and after a range.
-func (r *ranges[V]) around(s, added *span[V]) (before, after *span[V]) {
+func (r *Map[V]) around(s, added *span[V]) (before, after *span[V]) {
 	before, rest := r.split(s, added.start)
 	_, after = r.split(rest, added.end)
 	return before, after
 }
 
-// all calls f for each range in order of address.
+func (s *span[V]) overlapping(start, end uint64, f func(start, end uint64, value V)) {
+	if s == nil {
+		return
+	}
+	if start < s.start {
+		s.before.overlapping(start, end, f)
+	}
+	if start < s.end && s.start < end {
+		f(s.start, s.end, s.value)
+	}
+	if s.end < end {
+		s.after.overlapping(start, end, f)
+	}
+}
+
 func (s *span[V]) all(f func(start, end uint64, value V)) {
 	if s != nil {
 		s.before.all(f)
@@ -103,7 +129,7 @@ func (s *span[V]) all(f func(start, end uint64, value V)) {
 }
 
 // split returns the ranges before an address, and those at or after it.
-func (r *ranges[V]) split(s *span[V], at uint64) (before, after *span[V]) {
+func (r *Map[V]) split(s *span[V], at uint64) (before, after *span[V]) {
 	switch {
 	case s == nil:
 		return nil, nil
@@ -124,7 +150,7 @@ func (r *ranges[V]) split(s *span[V], at uint64) (before, after *span[V]) {
 }
 
 // join joins two treaps, the second of which has the higher addresses.
-func (r *ranges[V]) join(before, after *span[V]) *span[V] {
+func (r *Map[V]) join(before, after *span[V]) *span[V] {
 	switch {
 	case before == nil:
 		return after

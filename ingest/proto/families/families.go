@@ -19,6 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/system"
 	"github.com/tpconvert/tpconvert/ingest/proto/traceinfo"
 	"github.com/tpconvert/tpconvert/ingest/proto/trackevent"
+	"github.com/tpconvert/tpconvert/ingest/proto/v8"
 	"github.com/tpconvert/tpconvert/ingest/proto/winscope"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -45,6 +46,7 @@ var read = proto.Reads(
 	gpu.Modules,
 	generickernel.Modules,
 	winscope.Modules,
+	v8.Modules,
 )
 
 // Format is a trace. Symbols is a trace that only holds symbols for other traces, Names a text of

@@ -66,3 +66,119 @@ const (
 	ChromeTrigger_TriggerNameHash = 2 // fixed32 trigger_name_hash
 	ChromeTrigger_FlowID          = 3 // fixed64 flow_id
 )
+
+// Fields of V8String.
+const (
+	V8String_Latin1 = 1 // bytes latin1
+)
+
+// Fields of InternedV8String.
+const (
+	InternedV8String_Latin1 = 2 // bytes latin1
+)
+
+// Fields of InternedV8JsScript.
+const (
+	InternedV8JsScript_ScriptID = 2 // int32 script_id
+	InternedV8JsScript_Type     = 3 // InternedV8JsScript.Type type
+	InternedV8JsScript_Name     = 4 // V8String name
+	InternedV8JsScript_Source   = 5 // V8String source
+)
+
+// Fields of InternedV8WasmScript.
+const (
+	InternedV8WasmScript_ScriptID  = 2 // int32 script_id
+	InternedV8WasmScript_URL       = 3 // string url
+	InternedV8WasmScript_WireBytes = 4 // bytes wire_bytes
+)
+
+// Fields of InternedV8JsFunction.
+const (
+	InternedV8JsFunction_V8JsFunctionNameIID = 2 // uint64 v8_js_function_name_iid
+	InternedV8JsFunction_V8JsScriptIID       = 3 // uint64 v8_js_script_iid
+	InternedV8JsFunction_IsToplevel          = 4 // bool is_toplevel
+	InternedV8JsFunction_Kind                = 5 // InternedV8JsFunction.Kind kind
+	InternedV8JsFunction_ByteOffset          = 6 // uint32 byte_offset
+	InternedV8JsFunction_Line                = 7 // uint32 line
+	InternedV8JsFunction_Column              = 8 // uint32 column
+)
+
+// Fields of InternedV8Isolate.
+const (
+	InternedV8Isolate_PID                          = 2 // uint32 pid
+	InternedV8Isolate_IsolateID                    = 3 // int32 isolate_id
+	InternedV8Isolate_CodeRange                    = 4 // InternedV8Isolate.CodeRange code_range
+	InternedV8Isolate_EmbeddedBlobCodeStartAddress = 5 // uint64 embedded_blob_code_start_address
+	InternedV8Isolate_EmbeddedBlobCodeSize         = 6 // uint64 embedded_blob_code_size
+)
+
+// Fields of InternedV8Isolate.CodeRange.
+const (
+	InternedV8Isolate_CodeRange_BaseAddress                      = 1 // uint64 base_address
+	InternedV8Isolate_CodeRange_Size                             = 2 // uint64 size
+	InternedV8Isolate_CodeRange_EmbeddedBlobCodeCopyStartAddress = 3 // uint64 embedded_blob_code_copy_start_address
+	InternedV8Isolate_CodeRange_IsProcessWide                    = 4 // bool is_process_wide
+)
+
+// Fields of V8JsCode.
+const (
+	V8JsCode_V8IsolateIID             = 1  // uint64 v8_isolate_iid
+	V8JsCode_TID                      = 2  // uint32 tid
+	V8JsCode_V8JsFunctionIID          = 3  // uint64 v8_js_function_iid
+	V8JsCode_Tier                     = 4  // V8JsCode.Tier tier
+	V8JsCode_InstructionStart         = 5  // uint64 instruction_start
+	V8JsCode_InstructionSizeBytes     = 6  // uint64 instruction_size_bytes
+	V8JsCode_MachineCode              = 7  // bytes machine_code
+	V8JsCode_Bytecode                 = 8  // bytes bytecode
+	V8JsCode_SourcePositions          = 9  // bytes source_positions
+	V8JsCode_BytecodePositions        = 10 // bytes bytecode_positions
+	V8JsCode_InlinedBytecodePositions = 11 // bytes inlined_bytecode_positions
+)
+
+// Fields of V8InternalCode.
+const (
+	V8InternalCode_V8IsolateIID         = 1 // uint64 v8_isolate_iid
+	V8InternalCode_TID                  = 2 // uint32 tid
+	V8InternalCode_Name                 = 3 // string name
+	V8InternalCode_Type                 = 4 // V8InternalCode.Type type
+	V8InternalCode_InstructionStart     = 6 // uint64 instruction_start
+	V8InternalCode_InstructionSizeBytes = 7 // uint64 instruction_size_bytes
+	V8InternalCode_MachineCode          = 8 // bytes machine_code
+)
+
+// Fields of V8WasmCode.
+const (
+	V8WasmCode_V8IsolateIID         = 1 // uint64 v8_isolate_iid
+	V8WasmCode_TID                  = 2 // uint32 tid
+	V8WasmCode_V8WasmScriptIID      = 3 // uint64 v8_wasm_script_iid
+	V8WasmCode_FunctionName         = 4 // string function_name
+	V8WasmCode_Tier                 = 5 // V8WasmCode.Tier tier
+	V8WasmCode_CodeOffsetInModule   = 6 // int32 code_offset_in_module
+	V8WasmCode_InstructionStart     = 7 // uint64 instruction_start
+	V8WasmCode_InstructionSizeBytes = 8 // uint64 instruction_size_bytes
+	V8WasmCode_MachineCode          = 9 // bytes machine_code
+)
+
+// Fields of V8RegExpCode.
+const (
+	V8RegExpCode_V8IsolateIID         = 1 // uint64 v8_isolate_iid
+	V8RegExpCode_TID                  = 2 // uint32 tid
+	V8RegExpCode_Pattern              = 3 // V8String pattern
+	V8RegExpCode_InstructionStart     = 4 // uint64 instruction_start
+	V8RegExpCode_InstructionSizeBytes = 5 // uint64 instruction_size_bytes
+	V8RegExpCode_MachineCode          = 6 // bytes machine_code
+)
+
+// Fields of V8CodeMove.
+const (
+	V8CodeMove_IsolateIID                  = 1 // uint64 isolate_iid
+	V8CodeMove_TID                         = 2 // uint32 tid
+	V8CodeMove_FromInstructionStartAddress = 3 // uint64 from_instruction_start_address
+	V8CodeMove_ToInstructionStartAddress   = 4 // uint64 to_instruction_start_address
+	V8CodeMove_InstructionSizeBytes        = 5 // uint64 instruction_size_bytes
+)
+
+// Fields of V8CodeDefaults.
+const (
+	V8CodeDefaults_TID = 1 // uint32 tid
+)

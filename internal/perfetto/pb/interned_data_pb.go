@@ -30,4 +30,9 @@ const (
 	InternedData_GPUSpecifications                  = 24 // repeated InternedGpuRenderStageSpecification gpu_specifications
 	InternedData_GPUCounterDescriptors              = 47 // repeated InternedGpuCounterDescriptor gpu_counter_descriptors
 	InternedData_KernelSymbols                      = 26 // repeated InternedString kernel_symbols
+	InternedData_V8JsFunctionName                   = 31 // repeated InternedV8String v8_js_function_name
+	InternedData_V8JsFunction                       = 32 // repeated InternedV8JsFunction v8_js_function
+	InternedData_V8JsScript                         = 33 // repeated InternedV8JsScript v8_js_script
+	InternedData_V8WasmScript                       = 34 // repeated InternedV8WasmScript v8_wasm_script
+	InternedData_V8Isolate                          = 35 // repeated InternedV8Isolate v8_isolate
 )

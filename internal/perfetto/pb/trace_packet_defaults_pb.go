@@ -6,4 +6,5 @@ package pb
 const (
 	TracePacketDefaults_PerfSampleDefaults  = 12  // PerfSampleDefaults perf_sample_defaults
 	TracePacketDefaults_StackSampleDefaults = 100 // StackSampleDefaults stack_sample_defaults
+	TracePacketDefaults_V8CodeDefaults      = 99  // V8CodeDefaults v8_code_defaults
 )

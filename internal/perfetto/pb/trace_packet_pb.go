@@ -74,6 +74,11 @@ const (
 	TracePacket_ZstdCompressedPackets            = 133 // bytes zstd_compressed_packets
 	TracePacket_ExtensionDescriptor              = 72  // ExtensionDescriptor extension_descriptor
 	TracePacket_ETWEvents                        = 95  // EtwTraceEventBundle etw_events
+	TracePacket_V8JsCode                         = 99  // V8JsCode v8_js_code
+	TracePacket_V8InternalCode                   = 100 // V8InternalCode v8_internal_code
+	TracePacket_V8WasmCode                       = 101 // V8WasmCode v8_wasm_code
+	TracePacket_V8RegExpCode                     = 102 // V8RegExpCode v8_reg_exp_code
+	TracePacket_V8CodeMove                       = 103 // V8CodeMove v8_code_move
 	TracePacket_RemoteClockSync                  = 107 // RemoteClockSync remote_clock_sync
 	TracePacket_CloneSnapshotTrigger             = 113 // Trigger clone_snapshot_trigger
 	TracePacket_KernelWakelockData               = 115 // KernelWakelockData kernel_wakelock_data

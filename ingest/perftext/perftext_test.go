@@ -133,14 +133,20 @@ func TestTracepoints(t *testing.T) {
 			"a b     7/7 [001] 1.000002: 1 sched:sched_waking: comm=c pid=9 prio=120 target_cpu=003"+stack+"\n"+
 			"a b     7 [001] 1.000003: irq:softirq_entry: vec=4 [action=BLOCK] ffffffff815ebcd6 f ([kernel.kallsyms])\n\n"+
 			"a b     7 [001] 1.000004: sched:sched_stat_runtime: comm=a b pid=7 runtime=5000 [ns]\n\n"+
-			"a b     7 [001] 1.000005: sched:sched_wakeup: c:9 [120] success=1 CPU:003\n\n"))
+			"a b     7 [001] 1.000005: sched:sched_wakeup: c:9 [120] success=1 CPU:003\n\n"+
+			"a b     7 [001] 1.000006: raw_syscalls:sys_enter: NR 16 (55, 0, 7fe218e2b5e0, 1, 2, 3)\n\n"+
+			"a b     7 [001] 1.000007: raw_syscalls:sys_exit: NR 16 = -11\n\n"+
+			"a b     7 [001] 1.000008: sched:sched_process_exit: comm=a b pid=7 prio=100 group_dead=true\n\n"))
 	tables.Want(t, "ftrace_event", "ts|name|cpu|utid|arg_set_id", "1000001000|sched_switch|1|0|0", "1000002000|sched_waking|1|1|7", "1000003000|softirq_entry|1|1|11",
-		"1000004000|sched_stat_runtime|1|1|12", "1000005000|sched_wakeup|1|1|15")
+		"1000004000|sched_stat_runtime|1|1|12", "1000005000|sched_wakeup|1|1|15", "1000006000|sys_enter|1|1|20",
+		"1000007000|sys_exit|1|1|27", "1000008000|sched_process_exit|1|1|29")
 	tables.Want(t, "args", "arg_set_id|key|int_value|string_value",
 		"0|prev_comm|NULL|swapper/1", "0|prev_pid|0|NULL", "0|prev_prio|120|NULL", "0|prev_state|NULL|R+", "0|next_comm|NULL|a b", "0|next_pid|7|NULL", "0|next_prio|100|NULL",
 		"7|comm|NULL|c", "7|pid|9|NULL", "7|prio|120|NULL", "7|target_cpu|3|NULL", "11|vec|4|NULL",
-		"12|comm|NULL|a b", "12|pid|7|NULL", "12|runtime|5000|NULL", "15|comm|NULL|c", "15|pid|9|NULL", "15|prio|120|NULL", "15|success|1|NULL", "15|target_cpu|3|NULL")
-	tables.Want(t, "stack_sample", "ts|callsite_id", "1000001000|NULL", "1000002000|0", "1000003000|1", "1000004000|NULL", "1000005000|NULL")
+		"12|comm|NULL|a b", "12|pid|7|NULL", "12|runtime|5000|NULL", "15|comm|NULL|c", "15|pid|9|NULL", "15|prio|120|NULL", "15|success|1|NULL", "15|target_cpu|3|NULL",
+		"20|id|16|NULL", "20|args[0]|85|NULL", "20|args[1]|0|NULL", "20|args[2]|140609056847328|NULL", "20|args[3]|1|NULL", "20|args[4]|2|NULL", "20|args[5]|3|NULL",
+		"27|id|16|NULL", "27|ret|-11|NULL", "29|comm|NULL|a b", "29|pid|7|NULL", "29|prio|100|NULL", "29|group_dead|1|NULL")
+	tables.Want(t, "stack_sample", "ts|callsite_id", "1000001000|NULL", "1000002000|0", "1000003000|1", "1000004000|NULL", "1000005000|NULL", "1000006000|NULL", "1000007000|NULL", "1000008000|NULL")
 	tables.Want(t, "thread", "tid|name", "0|swapper", "7|a b")
 	tables.Want(t, "sched_slice", "ts")
 	tables.Want(t, "thread_state", "ts")
@@ -155,6 +161,7 @@ func TestOtherTracepoints(t *testing.T) {
 		"a 7 [001] 1.000000: sched:sched_waking: comm=b pid=x prio=120 target_cpu=003":     "1|trailing text is not read",
 		"a 7 [99999] 1.000000: sched:sched_waking: comm=b pid=9 prio=120 target_cpu=003":   "1|trailing text is not read",
 		"a 7 1.000000: sched:sched_waking: comm=b pid=9 prio=120 target_cpu=003":           "1|trailing text is not read",
+		"a 7 [001] 1.000000: raw_syscalls:sys_enter: NR 16 (55, x":                         "1|trailing text is not read",
 		"a 7 [001] 1.000000: probe:schedule: (ffffffff815ebcd6)":                           "1|trailing text is not read",
 	} {
 		tables := ingesttest.MustRead(t, "script", []byte(line+"\n\n"))

@@ -52,11 +52,12 @@ var specs = []struct{ name, fields string }{
 	{"binder_unlock", "{tag}"},
 }
 
-// recorded are the events of which only ftrace_event has a row. Perfetto's messages lack sched_stat.
+// recorded are the events of which only ftrace_event has a row. They need not be Perfetto's.
 var recorded = []struct{ name, fields string }{
 	{"sched_migrate_task", "comm pid prio orig_cpu dest_cpu"},
 	{"sched_process_exec", "filename pid old_pid"},
-	{"sched_process_exit", "comm pid prio"},
+	{"sched_prepare_exec", "interp filename pid comm"},
+	{"sched_process_exit", "comm pid prio [group_dead]"},
 	{"sched_process_fork", "comm:parent_comm pid:parent_pid child_comm child_pid"},
 	{"sched_process_wait", "comm pid prio"},
 	{"sched_stat_blocked", "comm pid delay"},
@@ -66,8 +67,6 @@ var recorded = []struct{ name, fields string }{
 	{"sched_stat_wait", "comm pid delay"},
 	{"softirq_raise", "vec {[action:vec}"},
 }
-
-var statFields = []ftrace.Field{{Name: "comm", Type: ftrace.Text}, {Name: "pid"}, {Name: "delay"}, {Name: "runtime"}, {Name: "vruntime"}}
 
 // Kind numbers the supported events.
 type Kind byte
@@ -135,15 +134,8 @@ func Events(p *ftrace.Parser, record bool) (events []Event, kinds map[string]Kin
 		}
 		events = append(events, Event{tracepoint, decode})
 	}
-	all := specs
-	if record {
-		all = slices.Concat(specs, recorded)
-	}
-	for _, s := range all {
+	for _, s := range specs {
 		tracepoint := p.TracepointNamed(s.name)
-		if tracepoint == nil {
-			tracepoint = p.Generic(s.name, statFields)
-		}
 		keys := newKeys(tracepoint, s.fields, record)
 		decode := keys.decode
 		switch s.name {
@@ -155,6 +147,13 @@ func Events(p *ftrace.Parser, record bool) (events []Event, kinds map[string]Kin
 		add(tracepoint, decode, s.name)
 	}
 	if record {
+		for _, s := range recorded {
+			tracepoint := p.Generic(s.name, recordedFields(s.fields))
+			add(tracepoint, newKeys(tracepoint, s.fields, record).decode, s.name)
+		}
+		enter, exit := p.TracepointNamed("sys_enter"), p.TracepointNamed("sys_exit")
+		add(enter, sysEnter(newField(enter, "id"), newField(enter, "args")), "sys_enter")
+		add(exit, sysExit(newField(exit, "id"), newField(exit, "ret")), "sys_exit")
 		return events, kinds
 	}
 	print := p.TracepointNamed("print")
@@ -178,6 +177,47 @@ func Events(p *ftrace.Parser, record bool) (events []Event, kinds map[string]Kin
 	}, "workqueue_execute_start")
 	add(p.TracepointNamed("workqueue_execute_end"), func(*token.Writer, []byte) bool { return true }, "workqueue_execute_end")
 	return events, kinds
+}
+
+// sysEnter returns what decodes NR 16 (55, 2400, 0, 7fe218e2b5e0, 1, 0).
+func sysEnter(id, arg field) func(*token.Writer, []byte) bool {
+	return func(w *token.Writer, text []byte) bool {
+		number, list, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("NR ")), []byte(" ("))
+		list, closed := bytes.CutSuffix(list, []byte(")"))
+		if !ok || !closed || !addInt(w, id, number) {
+			return false
+		}
+		for value := range bytes.SplitSeq(list, []byte(", ")) {
+			if !addHex(w, arg, value) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// sysExit returns what decodes NR 16 = -11.
+func sysExit(id, ret field) func(*token.Writer, []byte) bool {
+	return func(w *token.Writer, text []byte) bool {
+		number, value, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("NR ")), []byte(" = "))
+		return ok && addInt(w, id, number) && addInt(w, ret, value)
+	}
+}
+
+// recordedFields returns the fields in a spec.
+func recordedFields(spec string) (fields []ftrace.Field) {
+	for word := range strings.FieldsSeq(spec) {
+		key, name, renamed := strings.Cut(strings.Trim(word, "[]{}"), ":")
+		if !renamed {
+			name = key
+		}
+		f := ftrace.Field{Name: name}
+		if strings.HasSuffix(name, "comm") || name == "filename" || name == "interp" {
+			f.Type = ftrace.Text
+		}
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 // key is one key in the text and the tracepoint field that it sets.
@@ -239,8 +279,8 @@ func adder(name string, t ftrace.FieldType, record bool) func(*token.Writer, fie
 		return addWord
 	case name == "member":
 		return addMember
-	case name == "ret":
-		return addHandled
+	case name == "ret", name == "group_dead":
+		return addTruth
 	case name == "size":
 		return addBytes
 	case t == ftrace.Text:
@@ -274,12 +314,12 @@ func addMember(w *token.Writer, f field, value []byte) bool {
 	return addInt(w, f, value)
 }
 
-// addHandled reads the result of an interrupt's handler.
-func addHandled(w *token.Writer, f field, value []byte) bool {
+// addTruth reads the result of an interrupt's handler, or a truth value.
+func addTruth(w *token.Writer, f field, value []byte) bool {
 	switch string(value) {
-	case "handled":
+	case "handled", "true":
 		return f.addInt(w, 1)
-	case "unhandled":
+	case "unhandled", "false":
 		return f.addInt(w, 0)
 	}
 	return addInt(w, f, value)

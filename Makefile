@@ -53,7 +53,7 @@ fleet fleet-allstores:
 
 test: lint unit race smoke conformance ## all checks of a change
 
-nightly: contributor cross conformance coverage race-all asan fuzz clients dist-test extension-test parsers fleet-test fleet-airflow fleet-orchestrators faults growth crowd ## what takes too long for each change
+nightly: contributor cross conformance coverage race-all asan fuzz clients dist-test extension-test parsers packets fleet-test fleet-airflow fleet-orchestrators faults growth crowd ## what takes too long for each change
 
 quick: lint unit smoke ## the checks of a pull request
 
@@ -182,6 +182,9 @@ conformance-update: build ## raise the levels
 
 contents: build ## every table and view of the modules of PERFETTO, a checkout, beside Trace Processor's, cell by cell
 	.ci/python .ci/contents "$(SHARED)" "$(PERFETTO)"
+
+packets: build ## random Perfetto traces of each kind of packet and event beside Trace Processor, row by row
+	@if .ci/need "random packets" "$(SHARED)/peer"; then .ci/python .ci/packets.py "$(SHARED)"; else [ -z "$$CI" ]; fi
 
 expressions: build ## random expressions beside Trace Processor, cell by cell
 	.ci/expressions "$(SHARED)"

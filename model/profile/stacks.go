@@ -103,7 +103,7 @@ func (s *Stacks) Frame(mapping MappingID, relPC uint64, name table.StringID) Fra
 	if id := s.frames.Get(key); id != nil {
 		return FrameID(*id)
 	}
-	id := s.addFrame(mapping, relPC, name)
+	id := s.AddFrame(mapping, relPC, name)
 	s.frames.Add(key, int32(id))
 	return id
 }
@@ -125,13 +125,14 @@ func (s *Stacks) SymbolizedFrame(mapping MappingID, relPC uint64, symbols []Symb
 	if id := s.functions.Get(key); id != nil {
 		return FrameID(*id)
 	}
-	id := s.addFrame(mapping, relPC, symbols[0].Name)
+	id := s.AddFrame(mapping, relPC, symbols[0].Name)
 	s.functions.Add(key, int32(id))
 	s.AddSymbols(id, symbols)
 	return id
 }
 
-func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name table.StringID) FrameID {
+// AddFrame adds a frame, even if there is an equal one.
+func (s *Stacks) AddFrame(mapping MappingID, relPC uint64, name table.StringID) FrameID {
 	t := &s.tables.StackProfileFrame
 	row := t.Append()
 	t.Name.Set(row, name)

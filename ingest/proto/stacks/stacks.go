@@ -3,6 +3,7 @@
 package stacks
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
@@ -12,12 +13,70 @@ import (
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 var symbols = proto.Shared[profile.Symbols]{New: func(*proto.Reader) *profile.Symbols { return profile.NewSymbols() }}
 
 // SymbolsOf returns the symbols in a machine's packets.
 func SymbolsOf(r *proto.Reader) *profile.Symbols { return symbols.Of(r) }
+
+// Generated is the code that programs generated while they ran.
+type Generated struct {
+	// Find finds code. inRange is false at addresses where the process has no such code, and the code nil if none is known there now.
+	Find   func(upid model.UPID, address uint64) (code *Code, inRange bool)
+	Ranges int // how many ranges of addresses are known
+}
+
+// Code is generated code.
+type Code struct {
+	ID      table.ID[schema.JITCode]
+	Name    model.StringID
+	Symbols []profile.Symbol // none if its source is unknown
+	frames  map[at]profile.FrameID
+}
+
+// at is an address relative to a mapping.
+type at struct {
+	mapping profile.MappingID
+	pc      uint64
+}
+
+var generated = proto.Shared[Generated]{New: func(*proto.Reader) *Generated { return new(Generated) }}
+
+// GeneratedOf returns what finds generated code. A module that reads such code sets it.
+func GeneratedOf(r *proto.Reader) *Generated { return generated.Of(r) }
+
+// generatedFrame returns a frame in generated code, if the code is known. inRange says that another frame may be at its place later.
+func generatedFrame(r *proto.Reader, upid model.UPID, place at) (id profile.FrameID, known, inRange bool) {
+	find := generated.Of(r).Find
+	if find == nil || upid == model.None {
+		return 0, false, false
+	}
+	m, row := &r.Store.StackProfileMapping, int64(place.mapping)
+	start, _ := m.Start.Get(row)
+	offset, _ := m.ExactOffset.Get(row)
+	bias, _ := m.LoadBias.Get(row)
+	code, inRange := find(upid, place.pc+uint64(start-offset-bias))
+	if code == nil {
+		return 0, false, inRange
+	}
+	id, known = code.frames[place]
+	if !known {
+		id = r.Store.Stacks.AddFrame(place.mapping, place.pc, code.Name)
+		r.Store.Stacks.AddSymbols(id, code.Symbols)
+		if code.frames == nil {
+			code.frames = map[at]profile.FrameID{}
+		}
+		code.frames[place] = id
+		t := &r.Store.JITFrame
+		frame := t.Append()
+		t.JITCodeID.Set(frame, code.ID)
+		t.FrameID.Set(frame, id)
+	}
+	return id, true, true
+}
 
 // inProcess is an interned message in a process: the same address means different things
 // in different processes. upid is None if the process is unknown.
@@ -31,6 +90,7 @@ type stackIDs struct {
 	mappings  map[inProcess]profile.MappingID
 	frames    map[inProcess]profile.FrameID
 	callsites map[inProcess]profile.CallsiteID
+	ranges    int // of generated code, when the frames and call stacks were kept
 }
 
 var sequenceStacks = proto.NewLocal[stackIDs](proto.UntilAnew)
@@ -162,15 +222,15 @@ func MappingName(parts []string) string {
 // frameKinds are the values of Frame.kind.
 var frameKinds = [...]string{1: "native", 2: "kernel", 3: "interpreted", 4: "jit", 5: "gc", 6: "runtime"}
 
-// frame returns the id of an interned Frame.
-func frame(s *proto.State, key inProcess) (profile.FrameID, bool) {
+// frame returns the id of an interned Frame, and whether it stays the same.
+func frame(s *proto.State, key inProcess) (id profile.FrameID, fixed, ok bool) {
 	ids := sequenceStacks.Of(s)
 	if id, ok := ids.frames[key]; ok {
-		return id, true
+		return id, true, true
 	}
 	data, ok := interned(s, pb.InternedData_Frames, key.iid, model.StatStackprofileInvalidFrameID)
 	if !ok {
-		return model.None, false
+		return model.None, false, false
 	}
 	store := s.Reader().Store
 	var function, binary, pc, source uint64
@@ -197,24 +257,36 @@ func frame(s *proto.State, key inProcess) (profile.FrameID, bool) {
 	}
 	name, ok := internedName(s, pb.InternedData_FunctionNames, function)
 	if !ok {
-		return model.None, false
+		return model.None, false, false
 	}
 	var file model.StringID
 	if hasSource {
 		if file, ok = internedName(s, pb.InternedData_SourcePaths, source); !ok || source == 0 {
-			return model.None, false
+			return model.None, false, false
 		}
 	}
-	var id profile.FrameID
 	if binary == 0 {
 		id = store.Stacks.FunctionFrame(*namedFrames.Of(s.Reader()), name, file, line)
 	} else {
 		in, ok := mapping(s, inProcess{key.upid, binary})
 		if !ok {
-			return model.None, false
+			return model.None, false, false
+		}
+		code, known, inRange := generatedFrame(s.Reader(), key.upid, at{in, pc})
+		if known {
+			return code, false, true
+		}
+		if inRange && name == 0 {
+			name = store.Strings.Intern(fmt.Sprintf("[+0x%x]", pc))
 		}
 		next := profile.FrameID(store.StackProfileFrame.Rows())
 		id = store.Stacks.Frame(in, pc, name)
+		if inRange {
+			if id == next {
+				s.Reader().File.Count(model.StatJitUnknownFrame)
+			}
+			return id, false, true
+		}
 		if id == next && (hasSource || line > 0) {
 			store.Stacks.AddSymbols(id, []profile.Symbol{{Name: name, File: file, Line: line}})
 		}
@@ -228,7 +300,7 @@ func frame(s *proto.State, key inProcess) (profile.FrameID, bool) {
 		ids.frames = map[inProcess]profile.FrameID{}
 	}
 	ids.frames[key] = id
-	return id, true
+	return id, true, true
 }
 
 // namedFrames is the mapping of frames that are known only by name.
@@ -240,6 +312,9 @@ var namedFrames = proto.Shared[profile.MappingID]{New: func(r *proto.Reader) *pr
 // Callsite returns the id of a process's interned Callstack, or None if it is unknown.
 func Callsite(s *proto.State, upid model.UPID, iid uint64) (profile.CallsiteID, bool) {
 	ids, key := sequenceStacks.Of(s), inProcess{upid, iid}
+	if ranges := generated.Of(s.Reader()).Ranges; ranges != ids.ranges {
+		ids.frames, ids.callsites, ids.ranges = nil, nil, ranges
+	}
 	if id, ok := ids.callsites[key]; ok {
 		return id, true
 	}
@@ -247,17 +322,21 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (profile.CallsiteID, 
 	if !ok {
 		return model.None, false
 	}
-	callsite := profile.CallsiteID(model.None)
+	callsite, keep := profile.CallsiteID(model.None), true
 	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
-		id, ok := frame(s, inProcess{upid, iid})
+		id, fixed, ok := frame(s, inProcess{upid, iid})
 		if !ok {
 			return model.None, false
 		}
+		keep = keep && fixed
 		callsite = s.Reader().Store.Stacks.Callsite(callsite, id)
 	}
 	if callsite == model.None {
 		s.Reader().File.Count(model.StatStackprofileEmptyCallstack)
 		return model.None, false
+	}
+	if !keep {
+		return callsite, true
 	}
 	if ids.callsites == nil {
 		ids.callsites = map[inProcess]profile.CallsiteID{}

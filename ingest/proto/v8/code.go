@@ -2,19 +2,16 @@ package v8
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ranges"
+	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // codeRange is where isolates have their code: a range of addresses, without what the builtins take of it, and the builtins. Code is in
 // one part.
 type codeRange struct {
-	parts [][2]uint64         // begin and end of each
-	code  ranges.Map[*loaded] // nil where code was
-}
-
-// loaded is code at an address.
-type loaded struct {
-	id codeID
+	parts [][2]uint64              // begin and end of each
+	code  ranges.Map[*stacks.Code] // nil where code was
 }
 
 func newCodeRange(start, size, blob, blobSize uint64) *codeRange {
@@ -57,8 +54,8 @@ func (v *reader) inRange(in *isolate, start, size uint64) bool {
 	return false
 }
 
-// load adds code. V8 does not say when it is gone: code at its addresses ends.
-func (v *reader) load(ts int64, in *isolate, utid model.UTID, start, size uint64, name model.StringID, machine []byte) (id codeID, ok bool) {
+// load adds code. V8 does not say when it is gone: code at its addresses ends. Frames of stacks in it have the symbols.
+func (v *reader) load(ts int64, in *isolate, utid model.UTID, start, size uint64, name model.StringID, machine []byte, symbols ...profile.Symbol) (id codeID, ok bool) {
 	if !v.inRange(in, start, size) {
 		return 0, false
 	}
@@ -70,16 +67,16 @@ func (v *reader) load(ts int64, in *isolate, utid model.UTID, start, size uint64
 	t.Size.Set(row, int64(size))
 	t.FunctionName.Set(row, name)
 	t.NativeCodeBase64.Set(row, v.base64(machine))
-	in.code.put(ts, v.Store, start, size, &loaded{codeID(row)})
+	in.code.put(ts, v.Store, start, size, &stacks.Code{ID: codeID(row), Name: name, Symbols: symbols})
 	return codeID(row), true
 }
 
 // put puts code at an address, where other code ends.
-func (r *codeRange) put(ts int64, store *model.Store, start, size uint64, code *loaded) {
+func (r *codeRange) put(ts int64, store *model.Store, start, size uint64, code *stacks.Code) {
 	var gone [][2]uint64
-	r.code.Overlapping(start, start+size, func(start, end uint64, old *loaded) {
+	r.code.Overlapping(start, start+size, func(start, end uint64, old *stacks.Code) {
 		if old != nil {
-			store.JITCode.EstimatedDeleteTS.Set(int64(old.id), ts)
+			store.JITCode.EstimatedDeleteTS.Set(int64(old.ID), ts)
 			gone = append(gone, [2]uint64{start, end})
 		}
 	})
@@ -92,10 +89,21 @@ func (r *codeRange) put(ts int64, store *model.Store, start, size uint64, code *
 // move moves code that contains an address to another one.
 func (r *codeRange) move(ts int64, store *model.Store, from, to uint64) {
 	var start, end uint64
-	var code *loaded
-	r.code.Overlapping(from, from+1, func(s, e uint64, c *loaded) { start, end, code = s, e, c })
+	var code *stacks.Code
+	r.code.Overlapping(from, from+1, func(s, e uint64, c *stacks.Code) { start, end, code = s, e, c })
 	if code != nil {
 		r.code.Set(start, end, nil)
 		r.put(ts, store, to, end-start, code)
 	}
+}
+
+// find finds the code at an address of a process.
+func (v *reader) find(upid model.UPID, address uint64) (code *stacks.Code, inRange bool) {
+	for _, r := range v.ranges[upid] {
+		if r.contains(address, 1) {
+			code, _ := r.code.Find(address)
+			return code, true
+		}
+	}
+	return nil, false
 }

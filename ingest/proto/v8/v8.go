@@ -8,9 +8,11 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -29,7 +31,9 @@ type (
 // reader reads the events of V8's code.
 type reader struct {
 	*proto.Reader
+	generated   *stacks.Generated
 	isolates    map[isolateKey]*isolate
+	ranges      map[model.UPID][]*codeRange
 	shared      map[model.UPID]*codeRange // of all isolates of a process
 	scripts     map[scriptKey]scriptID
 	wasmScripts map[scriptKey]wasmScriptID
@@ -62,8 +66,9 @@ type functionKey struct {
 }
 
 func codeEvents(r *proto.Reader) *proto.Module {
-	v := &reader{Reader: r, isolates: map[isolateKey]*isolate{}, shared: map[model.UPID]*codeRange{},
+	v := &reader{Reader: r, generated: stacks.GeneratedOf(r), isolates: map[isolateKey]*isolate{}, ranges: map[model.UPID][]*codeRange{}, shared: map[model.UPID]*codeRange{},
 		scripts: map[scriptKey]scriptID{}, wasmScripts: map[scriptKey]wasmScriptID{}, functions: map[functionKey]functionID{}}
+	v.generated.Find = v.find
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_V8JsCode, pb.TracePacket_V8InternalCode, pb.TracePacket_V8WasmCode, pb.TracePacket_V8RegExpCode,
 			pb.TracePacket_V8CodeMove},
@@ -125,8 +130,8 @@ func (v *reader) jsCode(e *proto.Event) {
 		return
 	case tier == tierIgnition && (size == 0 || !in.code.contains(start, size)): // else V8 gives each function machine code that runs its bytecode
 	default:
-		name, _ := v.Store.V8JSFunction.Name.Get(int64(function))
-		if row, ok = v.load(e.TS, in, utid, start, size, name, message.Bytes(e.Data, pb.V8JsCode_MachineCode)); !ok {
+		symbol := v.symbol(function)
+		if row, ok = v.load(e.TS, in, utid, start, size, symbol.Name, message.Bytes(e.Data, pb.V8JsCode_MachineCode), symbol); !ok {
 			return
 		}
 	}
@@ -304,6 +309,8 @@ func (v *reader) addIsolate(in *isolate, key isolateKey, data []byte) {
 		return
 	}
 	in.code = newCodeRange(start, size, blob, blobSize)
+	v.ranges[key.upid] = append(v.ranges[key.upid], in.code)
+	v.generated.Ranges++
 	if shared {
 		v.shared[key.upid] = in.code
 	}
@@ -390,6 +397,16 @@ func (v *reader) function(s *proto.State, iid uint64, in *isolate) (functionID, 
 		}
 	}
 	return id, true
+}
+
+// symbol returns a function with its place in the source.
+func (v *reader) symbol(id functionID) profile.Symbol {
+	t := &v.Store.V8JSFunction
+	name, _ := t.Name.Get(int64(id))
+	script, _ := t.V8JSScriptID.Get(int64(id))
+	file, _ := v.Store.V8JSScript.Name.Get(int64(script))
+	line, _ := t.Line.Get(int64(id))
+	return profile.Symbol{Name: name, File: file, Line: line}
 }
 
 // text returns a text in one of V8's encodings, whose fields are latin1 and the two after it.

@@ -215,7 +215,7 @@ func (v *reader) regExpCode(e *proto.Event) {
 	code := t.Append()
 	t.JITCodeID.Set(code, row)
 	t.V8IsolateID.Set(code, in.id)
-	t.Pattern.Set(code, v.text(message.Bytes(e.Data, pb.V8RegExpCode_Pattern), pb.V8String_Latin1))
+	t.Pattern.Set(code, v.text(message.Bytes(e.Data, pb.V8RegExpCode_Pattern), inMessage))
 }
 
 // move reads that the garbage collector moved code.
@@ -332,8 +332,8 @@ func (v *reader) script(s *proto.State, iid uint64, in *isolate) (scriptID, bool
 		t.V8IsolateID.Set(row, in.id)
 		t.InternalScriptID.Set(row, int64(key.id))
 		t.ScriptType.Set(row, v.NameOf(scriptTypes, message.Int64(data, pb.InternedV8JsScript_Type)))
-		t.Name.Set(row, v.text(message.Bytes(data, pb.InternedV8JsScript_Name), pb.V8String_Latin1))
-		t.Source.Set(row, v.text(message.Bytes(data, pb.InternedV8JsScript_Source), pb.V8String_Latin1))
+		t.Name.Set(row, v.text(message.Bytes(data, pb.InternedV8JsScript_Name), inMessage))
+		t.Source.Set(row, v.text(message.Bytes(data, pb.InternedV8JsScript_Source), inMessage))
 	}
 	return id, true
 }
@@ -373,7 +373,7 @@ func (v *reader) function(s *proto.State, iid uint64, in *isolate) (functionID, 
 	if !ok {
 		return 0, false
 	}
-	key := functionKey{v.text(name, pb.InternedV8String_Latin1), v.NameOf(functionKinds, message.Int64(data, pb.InternedV8JsFunction_Kind)), script,
+	key := functionKey{v.text(name, inInterned), v.NameOf(functionKinds, message.Int64(data, pb.InternedV8JsFunction_Kind)), script,
 		message.Uint64(data, pb.InternedV8JsFunction_IsToplevel) != 0, model.None, model.None}
 	switch line, offset := message.Has(data, pb.InternedV8JsFunction_Line), message.Has(data, pb.InternedV8JsFunction_ByteOffset); {
 	case line && message.Has(data, pb.InternedV8JsFunction_Column):
@@ -409,19 +409,26 @@ func (v *reader) symbol(id functionID) profile.Symbol {
 	return profile.Symbol{Name: name, File: file, Line: line}
 }
 
-// text returns a text in one of V8's encodings, whose fields are latin1 and the two after it.
-func (v *reader) text(data []byte, latin1 uint32) model.StringID {
+// encodings are the fields of a text, of which one is set.
+type encodings struct{ latin1, utf16LE, utf16BE uint32 }
+
+var (
+	inMessage  = encodings{pb.V8String_Latin1, pb.V8String_Utf16Le, pb.V8String_Utf16Be}
+	inInterned = encodings{pb.InternedV8String_Latin1, pb.InternedV8String_Utf16Le, pb.InternedV8String_Utf16Be}
+)
+
+func (v *reader) text(data []byte, in encodings) model.StringID {
 	for f := wire.Read(data); f.Next(); {
 		switch b := f.Bytes(); f.Number {
-		case latin1:
+		case in.latin1:
 			runes := make([]rune, len(b))
 			for i, c := range b {
 				runes[i] = rune(c)
 			}
 			return v.Store.Strings.Intern(string(runes))
-		case latin1 + 1:
+		case in.utf16LE:
 			return v.utf16(b, binary.LittleEndian)
-		case latin1 + 2:
+		case in.utf16BE:
 			return v.utf16(b, binary.BigEndian)
 		}
 	}

@@ -69,12 +69,16 @@ const (
 
 // Fields of V8String.
 const (
-	V8String_Latin1 = 1 // bytes latin1
+	V8String_Latin1  = 1 // bytes latin1
+	V8String_Utf16Le = 2 // bytes utf16_le
+	V8String_Utf16Be = 3 // bytes utf16_be
 )
 
 // Fields of InternedV8String.
 const (
-	InternedV8String_Latin1 = 2 // bytes latin1
+	InternedV8String_Latin1  = 2 // bytes latin1
+	InternedV8String_Utf16Le = 3 // bytes utf16_le
+	InternedV8String_Utf16Be = 4 // bytes utf16_be
 )
 
 // Fields of InternedV8JsScript.

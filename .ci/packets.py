@@ -24,8 +24,8 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 csv.field_size_limit(1 << 30)
 
-# Packets that are not read. Trace Processor v58 reads pixel_modem_events alone of them.
-UNREAD = {"pixel_modem_events", "inode_file_map", "streaming_allocation", "streaming_free", "for_testing", "recovered_trace_info"}
+# Packets that neither reads.
+UNREAD = {"inode_file_map", "streaming_allocation", "streaming_free", "for_testing", "recovered_trace_info"}
 
 # What random bytes cannot be: other packets, descriptors, token databases.
 PACKED = {"compressed_packets", "zstd_compressed_packets", "extension_descriptor", "pixel_modem_token_database", "ftrace_stats", "ftrace_events"}

@@ -17,7 +17,7 @@ import (
 )
 
 // Modules read the packets of the family.
-var Modules = proto.Family{androidInfo, statsdAtoms, cpuPerUIDs, wakelocks, bluetooth, surfaceFrames, bufferEvents}
+var Modules = proto.Family{androidInfo, statsdAtoms, pixelModem, cpuPerUIDs, wakelocks, bluetooth, surfaceFrames, bufferEvents}
 
 // android reads what Android's own data sources report about the device.
 type android struct {

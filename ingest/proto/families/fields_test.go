@@ -28,9 +28,17 @@ const (
 	fieldFrameTimeline     = 76
 	fieldEnergyBreakdown   = 77
 	fieldGameInterventions = 83
+	fieldStatsdAtom        = 84
 	fieldSystemProperty    = 86
 	fieldRangeOfInterest   = 90
 	fieldEntityResidency   = 91
+	fieldV8JSCode          = 99
+	fieldV8InternalCode    = 100
+	fieldV8WasmCode        = 101
+	fieldV8RegExpCode      = 102
+	fieldV8CodeMove        = 103
+	fieldModemEvents       = 110
+	fieldModemTokens       = 111
 	fieldBluetooth         = 114
 	fieldTaskState         = 117
 	fieldKernelCPUFreq     = 118

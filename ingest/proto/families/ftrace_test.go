@@ -191,6 +191,7 @@ var probes = []uint32{
 	fieldEnergyBreakdown, fieldEntityResidency, fieldFrameTimeline, fieldGraphicsFrame, fieldGPUCounters, fieldRenderStage, fieldGPULog,
 	fieldVulkanAPI, fieldVulkanMemory, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
 	fieldConcurrentSession, fieldModuleSymbols, fieldCPUPerUID, fieldBluetooth, fieldGameInterventions, fieldAflags,
+	fieldStatsdAtom, fieldModemEvents, fieldModemTokens, fieldV8JSCode, fieldV8InternalCode, fieldV8WasmCode, fieldV8RegExpCode, fieldV8CodeMove,
 }
 
 // A field that occurs twice in an event counts once, with the last value, and equal

@@ -146,6 +146,17 @@ const (
 	PackagesList_PackageInfo_VersionCode          = 5 // int64 version_code
 )
 
+// Fields of PixelModemEvents.
+const (
+	PixelModemEvents_Events         = 1 // repeated bytes events
+	PixelModemEvents_EventTimeNanos = 2 // repeated uint64 event_time_nanos
+)
+
+// Fields of PixelModemTokenDatabase.
+const (
+	PixelModemTokenDatabase_Database = 1 // bytes database
+)
+
 // Fields of AndroidUserList.
 const (
 	AndroidUserList_Users = 1 // repeated AndroidUserList.UserInfo users

@@ -80,6 +80,8 @@ const (
 	TracePacket_V8RegExpCode                     = 102 // V8RegExpCode v8_reg_exp_code
 	TracePacket_V8CodeMove                       = 103 // V8CodeMove v8_code_move
 	TracePacket_RemoteClockSync                  = 107 // RemoteClockSync remote_clock_sync
+	TracePacket_PixelModemEvents                 = 110 // PixelModemEvents pixel_modem_events
+	TracePacket_PixelModemTokenDatabase          = 111 // PixelModemTokenDatabase pixel_modem_token_database
 	TracePacket_CloneSnapshotTrigger             = 113 // Trigger clone_snapshot_trigger
 	TracePacket_KernelWakelockData               = 115 // KernelWakelockData kernel_wakelock_data
 	TracePacket_CPUPerUIDData                    = 119 // CpuPerUidData cpu_per_uid_data

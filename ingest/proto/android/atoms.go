@@ -8,7 +8,6 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/internal/perfetto"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
@@ -59,11 +58,7 @@ func (a *atoms) tokenize(p *proto.Packet, f *wire.Field) bool {
 
 func (a *atoms) event(ts int64, state *proto.State, atom []byte) {
 	if a.types == nil {
-		if err := a.Types().Add(perfetto.Atoms()); err != nil {
-			a.Fail(err)
-			return
-		}
-		a.types, a.writer = a.Types().Message("android.os.statsd.Atom"), args.NewWriter(a.Reader)
+		a.types, a.writer = a.Types().Atom(), args.NewWriter(a.Reader)
 	}
 	fields := wire.Read(atom)
 	fields.Next()
@@ -81,6 +76,9 @@ func (a *atoms) event(ts int64, state *proto.State, atom []byte) {
 			a.unknown(fields.Bytes())
 		} else if a.writer.Message(a.types, atom, nil) != nil {
 			a.File.Count(model.StatAtomUnknown)
+		}
+		if a.writer.Unknown() > 0 {
+			a.File.Unread(model.StatUnreadFact, model.None, name+" atom with an unknown field").Add(model.LogEntry{TS: ts, HasTS: true})
 		}
 	}))
 }

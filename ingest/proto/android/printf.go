@@ -3,6 +3,7 @@ package android
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (s *spec) only(set string) string {
 // append appends a value as printf in C writes it: an int64 for a signed number or a letter, a uint64 for an unsigned one or an address, a
 // float64 or a string.
 func (s *spec) append(text []byte, value any) []byte {
-	flags, verb := "", s.letter
+	flags, width, verb := "", s.width, s.letter
 	switch s.letter {
 	case 's':
 		return s.word(text, value.(string), s.precision)
@@ -45,6 +46,9 @@ func (s *spec) append(text []byte, value any) []byte {
 		flags = s.only("-#0")
 		if value == uint64(0) {
 			flags = s.only("-0")
+		} else if s.letter != 'o' && s.precision == "" && s.only("#") != "" && s.only("0") != "" && s.only("-") == "" {
+			n, _ := strconv.Atoi(width)
+			width = strconv.Itoa(max(n-len("0x"), 0)) // Go fills the width with zeros without counting 0x
 		}
 	default:
 		return s.appendReal(text, value.(float64))
@@ -52,7 +56,7 @@ func (s *spec) append(text []byte, value any) []byte {
 	if zero := value == int64(0) || value == uint64(0); zero && s.precision != "" && strings.Trim(s.precision, ".0") == "" {
 		return s.word(text, s.nothing(), "")
 	}
-	return fmt.Appendf(text, "%"+flags+s.width+s.precision+string(verb), value)
+	return fmt.Appendf(text, "%"+flags+width+s.precision+string(verb), value)
 }
 
 // word appends a word to the left or right of its width.

@@ -4,6 +4,7 @@
 package descriptor
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -89,6 +90,7 @@ func (e *EnumType) Flags(value uint64) (names []string, rest uint64) {
 // for concurrent use.
 type Pool struct {
 	declared *declarations // those built in, until some are added
+	atoms    bool          // has those of statsd
 	messages map[string]*MessageType
 	enums    map[string]*EnumType
 }
@@ -212,8 +214,25 @@ func (d *declarations) resolve(name, scope string) string {
 	}
 }
 
+// atomPackage has the types of statsd.
+const atomPackage = "android.os.statsd"
+
+// Atom returns the type of statsd's atoms.
+func (p *Pool) Atom() *MessageType {
+	if !p.atoms {
+		p.atoms = true
+		if err := p.Add(perfetto.Atoms()); err != nil {
+			panic(err) // built in
+		}
+	}
+	return p.Message(atomPackage + ".Atom")
+}
+
 // Add adds the types of a FileDescriptorSet. Known types and fields do not change.
 func (p *Pool) Add(set []byte) error {
+	if bytes.Contains(set, []byte(atomPackage)) {
+		p.Atom() // before what may extend it
+	}
 	var all descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(set, &all); err != nil {
 		return fmt.Errorf("descriptor set: %w", err)

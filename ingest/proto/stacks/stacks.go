@@ -24,9 +24,9 @@ func SymbolsOf(r *proto.Reader) *profile.Symbols { return symbols.Of(r) }
 
 // Generated is the code that programs generated while they ran.
 type Generated struct {
-	// Find finds code. inRange is false at addresses where the process has no such code, and the code nil if none is known there now.
-	Find   func(upid model.UPID, address uint64) (code *Code, inRange bool)
-	Ranges int // how many ranges of addresses are known
+	// Find finds code. may is false at addresses where the process never had such code; the code is nil if none is known there now.
+	Find    func(upid model.UPID, address uint64) (code *Code, may bool)
+	Changes int // how often an address was added for which may is true
 }
 
 // Code is generated code.
@@ -48,34 +48,34 @@ var generated = proto.Shared[Generated]{New: func(*proto.Reader) *Generated { re
 // GeneratedOf returns what finds generated code. A module that reads such code sets it.
 func GeneratedOf(r *proto.Reader) *Generated { return generated.Of(r) }
 
-// generatedFrame returns a frame in generated code, if the code is known. inRange says that another frame may be at its place later.
-func generatedFrame(r *proto.Reader, upid model.UPID, place at) (id profile.FrameID, known, inRange bool) {
+// codeAt finds the generated code at a place in a process.
+func codeAt(r *proto.Reader, upid model.UPID, place at) (code *Code, may bool) {
 	find := generated.Of(r).Find
 	if find == nil || upid == model.None {
-		return 0, false, false
+		return nil, false
 	}
 	m, row := &r.Store.StackProfileMapping, int64(place.mapping)
 	start, _ := m.Start.Get(row)
 	offset, _ := m.ExactOffset.Get(row)
 	bias, _ := m.LoadBias.Get(row)
-	code, inRange := find(upid, place.pc+uint64(start-offset-bias))
-	if code == nil {
-		return 0, false, inRange
+	return find(upid, place.pc+uint64(start-offset-bias))
+}
+
+// frame returns the frame of code at a place.
+func (c *Code) frame(store *model.Store, place at) profile.FrameID {
+	if id, ok := c.frames[place]; ok {
+		return id
 	}
-	id, known = code.frames[place]
-	if !known {
-		id = r.Store.Stacks.AddFrame(place.mapping, place.pc, code.Name)
-		r.Store.Stacks.AddSymbols(id, code.Symbols)
-		if code.frames == nil {
-			code.frames = map[at]profile.FrameID{}
-		}
-		code.frames[place] = id
-		t := &r.Store.JITFrame
-		frame := t.Append()
-		t.JITCodeID.Set(frame, code.ID)
-		t.FrameID.Set(frame, id)
+	id := store.Stacks.AddFrame(place.mapping, place.pc, c.Name)
+	store.Stacks.AddSymbols(id, c.Symbols)
+	if c.frames == nil {
+		c.frames = map[at]profile.FrameID{}
 	}
-	return id, true, true
+	c.frames[place] = id
+	row := store.JITFrame.Append()
+	store.JITFrame.JITCodeID.Set(row, c.ID)
+	store.JITFrame.FrameID.Set(row, id)
+	return id
 }
 
 // inProcess is an interned message in a process: the same address means different things
@@ -90,7 +90,7 @@ type stackIDs struct {
 	mappings  map[inProcess]profile.MappingID
 	frames    map[inProcess]profile.FrameID
 	callsites map[inProcess]profile.CallsiteID
-	ranges    int // of generated code, when the frames and call stacks were kept
+	changes   int // of generated code, when the frames and call stacks were kept
 }
 
 var sequenceStacks = proto.NewLocal[stackIDs](proto.UntilAnew)
@@ -265,6 +265,7 @@ func frame(s *proto.State, key inProcess) (id profile.FrameID, fixed, ok bool) {
 			return model.None, false, false
 		}
 	}
+	fixed = true
 	if binary == 0 {
 		id = store.Stacks.FunctionFrame(*namedFrames.Of(s.Reader()), name, file, line)
 	} else {
@@ -272,29 +273,32 @@ func frame(s *proto.State, key inProcess) (id profile.FrameID, fixed, ok bool) {
 		if !ok {
 			return model.None, false, false
 		}
-		code, known, inRange := generatedFrame(s.Reader(), key.upid, at{in, pc})
-		if known {
-			return code, false, true
-		}
-		if inRange && name == 0 {
-			name = store.Strings.Intern(fmt.Sprintf("[+0x%x]", pc))
-		}
-		next := profile.FrameID(store.StackProfileFrame.Rows())
-		id = store.Stacks.Frame(in, pc, name)
-		if inRange {
-			if id == next {
+		place := at{in, pc}
+		code, may := codeAt(s.Reader(), key.upid, place)
+		fixed = !may
+		if code != nil {
+			id = code.frame(store, place)
+		} else {
+			if may && name == 0 {
+				name = store.Strings.Intern(fmt.Sprintf("[+0x%x]", pc))
+			}
+			next := profile.FrameID(store.StackProfileFrame.Rows())
+			id = store.Stacks.Frame(in, pc, name)
+			if may && id == next {
 				s.Reader().File.Count(model.StatJitUnknownFrame)
 			}
-			return id, false, true
-		}
-		if id == next && (hasSource || line > 0) {
-			store.Stacks.AddSymbols(id, []profile.Symbol{{Name: name, File: file, Line: line}})
+			if id == next && (hasSource || line > 0) {
+				store.Stacks.AddSymbols(id, []profile.Symbol{{Name: name, File: file, Line: line}})
+			}
 		}
 	}
 	if kind > 0 && kind < int64(len(frameKinds)) {
 		store.StackProfileFrame.Type.Set(int64(id), store.Strings.Intern(frameKinds[kind]))
 	} else if kindName != nil && kind == 0 {
 		store.StackProfileFrame.Type.Set(int64(id), store.Strings.InternBytes(kindName))
+	}
+	if !fixed {
+		return id, false, true
 	}
 	if ids.frames == nil {
 		ids.frames = map[inProcess]profile.FrameID{}
@@ -312,8 +316,8 @@ var namedFrames = proto.Shared[profile.MappingID]{New: func(r *proto.Reader) *pr
 // Callsite returns the id of a process's interned Callstack, or None if it is unknown.
 func Callsite(s *proto.State, upid model.UPID, iid uint64) (profile.CallsiteID, bool) {
 	ids, key := sequenceStacks.Of(s), inProcess{upid, iid}
-	if ranges := generated.Of(s.Reader()).Ranges; ranges != ids.ranges {
-		ids.frames, ids.callsites, ids.ranges = nil, nil, ranges
+	if changes := generated.Of(s.Reader()).Changes; changes != ids.changes {
+		ids.frames, ids.callsites, ids.changes = nil, nil, changes
 	}
 	if id, ok := ids.callsites[key]; ok {
 		return id, true

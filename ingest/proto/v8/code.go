@@ -4,106 +4,88 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ranges"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/model/profile"
 )
 
-// codeRange is where isolates have their code: a range of addresses, without what the builtins take of it, and the builtins. Code is in
-// one part.
-type codeRange struct {
-	parts [][2]uint64              // begin and end of each
-	code  ranges.Map[*stacks.Code] // nil where code was
+// memory is the code of a process: nil where there may be code, but none is known.
+type memory struct {
+	ranges.Map[*stacks.Code]
 }
 
-func newCodeRange(start, size, blob, blobSize uint64) *codeRange {
-	end, blobEnd := start+size, blob+blobSize
-	r := &codeRange{}
-	add := func(start, end uint64) {
-		if start < end {
-			r.parts = append(r.parts, [2]uint64{start, end})
-		}
-	}
-	if blob >= blobEnd {
-		add(start, end)
-		return r
-	}
-	add(start, min(end, blob))
-	add(max(start, blobEnd), end)
-	add(blob, blobEnd)
-	return r
-}
+// span is a range of addresses, without its end.
+type span struct{ start, end uint64 }
 
-func (r *codeRange) contains(start, size uint64) bool {
-	for _, part := range r.parts {
-		if part[0] <= start && start+size <= part[1] && start+size > start {
-			return true
-		}
+// memory returns the code of a process.
+func (v *reader) memory(upid model.UPID) *memory {
+	m := v.memories[upid]
+	if m == nil {
+		m = &memory{}
+		v.memories[upid] = m
 	}
-	return false
-}
-
-// inRange reports whether an isolate may have code at an address, and counts it if not.
-func (v *reader) inRange(in *isolate, start, size uint64) bool {
-	switch {
-	case size == 0:
-		v.File.Count(model.StatV8CodeLoadMissingCodeRange)
-	case !in.code.contains(start, size):
-		v.File.Count(model.StatV8NoCodeRange)
-	default:
-		return true
-	}
-	return false
-}
-
-// load adds code. V8 does not say when it is gone: code at its addresses ends. Frames of stacks in it have the symbols.
-func (v *reader) load(ts int64, in *isolate, utid model.UTID, start, size uint64, name model.StringID, machine []byte, symbols ...profile.Symbol) (id codeID, ok bool) {
-	if !v.inRange(in, start, size) {
-		return 0, false
-	}
-	t := &v.Store.JITCode
-	row := t.Append()
-	t.CreateTS.Set(row, ts)
-	t.UTID.Set(row, utid)
-	t.StartAddress.Set(row, int64(start))
-	t.Size.Set(row, int64(size))
-	t.FunctionName.Set(row, name)
-	t.NativeCodeBase64.Set(row, v.base64(machine))
-	in.code.put(ts, v.Store, start, size, &stacks.Code{ID: codeID(row), Name: name, Symbols: symbols})
-	return codeID(row), true
-}
-
-// put puts code at an address, where other code ends.
-func (r *codeRange) put(ts int64, store *model.Store, start, size uint64, code *stacks.Code) {
-	var gone [][2]uint64
-	r.code.Overlapping(start, start+size, func(start, end uint64, old *stacks.Code) {
-		if old != nil {
-			store.JITCode.EstimatedDeleteTS.Set(int64(old.ID), ts)
-			gone = append(gone, [2]uint64{start, end})
-		}
-	})
-	for _, g := range gone {
-		r.code.Set(g[0], g[1], nil)
-	}
-	r.code.Set(start, start+size, code)
-}
-
-// move moves code that contains an address to another one.
-func (r *codeRange) move(ts int64, store *model.Store, from, to uint64) {
-	var start, end uint64
-	var code *stacks.Code
-	r.code.Overlapping(from, from+1, func(s, e uint64, c *stacks.Code) { start, end, code = s, e, c })
-	if code != nil {
-		r.code.Set(start, end, nil)
-		r.put(ts, store, to, end-start, code)
-	}
+	return m
 }
 
 // find finds the code at an address of a process.
-func (v *reader) find(upid model.UPID, address uint64) (code *stacks.Code, inRange bool) {
-	for _, r := range v.ranges[upid] {
-		if r.contains(address, 1) {
-			code, _ := r.code.Find(address)
-			return code, true
-		}
+func (v *reader) find(upid model.UPID, address uint64) (code *stacks.Code, may bool) {
+	if m := v.memories[upid]; m != nil {
+		return m.Find(address)
 	}
 	return nil, false
+}
+
+// reserve says that there may be code at addresses.
+func (v *reader) reserve(m *memory, start, size uint64) {
+	var gaps []span
+	end := start + size
+	m.Overlapping(start, end, func(from, to uint64, _ *stacks.Code) {
+		gaps = append(gaps, span{start, from})
+		start = to
+	})
+	for _, g := range append(gaps, span{start, end}) {
+		if g.start < g.end {
+			m.Set(g.start, g.end, nil)
+			v.generated.Changes++
+		}
+	}
+}
+
+// load puts code at addresses.
+func (v *reader) load(ts int64, m *memory, start, size uint64, code *stacks.Code) {
+	v.reserve(m, start, size)
+	v.end(ts, m, start, size)
+	m.Set(start, start+size, code)
+}
+
+// end ends code that has some of the addresses. V8 does not say when code is gone, only what comes after it.
+func (v *reader) end(ts int64, m *memory, start, size uint64) {
+	var gone []span
+	m.Overlapping(start, start+size, func(from, to uint64, code *stacks.Code) {
+		if code != nil {
+			v.Store.JITCode.EstimatedDeleteTS.Set(int64(code.ID), ts)
+			gone = append(gone, span{from, to})
+		}
+	})
+	for _, g := range gone {
+		m.Set(g.start, g.end, nil)
+	}
+}
+
+// move moves code. If it is not known, what its new place had ends all the same; bytecode, which moves in the same way, has no place here.
+func (v *reader) move(ts int64, m *memory, from, to, size uint64) {
+	code, may := m.Find(from)
+	if !may {
+		return
+	}
+	m.Overlapping(from, from+1, func(start, end uint64, _ *stacks.Code) {
+		if start == from && code != nil {
+			size = end - start
+		} else {
+			code = nil
+		}
+	})
+	if code == nil {
+		v.end(ts, m, to, size)
+		return
+	}
+	m.Set(from, from+size, nil)
+	v.load(ts, m, to, size, code)
 }

@@ -180,6 +180,7 @@ const (
 	V8CodeMove_FromInstructionStartAddress = 3 // uint64 from_instruction_start_address
 	V8CodeMove_ToInstructionStartAddress   = 4 // uint64 to_instruction_start_address
 	V8CodeMove_InstructionSizeBytes        = 5 // uint64 instruction_size_bytes
+	V8CodeMove_ToMachineCode               = 6 // bytes to_machine_code
 )
 
 // Fields of V8CodeDefaults.

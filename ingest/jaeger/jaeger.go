@@ -24,16 +24,10 @@ var Format = &format.Format{Name: "jaeger", Title: "Jaeger", Sniff: sniff, Read:
 // sniff accepts a trace with its id, or a span with its trace's id and its operation. They may be in lists and in what is around
 // documents.
 func sniff(head []byte) bool {
-	l := jsonlex.Lexer{Buf: head}
-	c, err := l.Space()
-	for lists := 0; err == nil && c == '[' && lists < 2; lists++ {
-		l.Pos++
-		c, err = l.Space()
-	}
-	if err != nil || c != '{' {
+	l, ok := spans.FirstMember(head, 2)
+	if !ok {
 		return false
 	}
-	l.Pos++
 	trace, inside := false, false
 	for {
 		key, err := l.Key()
@@ -109,23 +103,7 @@ type reference struct {
 func read(in *format.Input) error {
 	r := &reader{JSON: spans.NewJSON(in, in), processes: map[string]int{}}
 	r.scope = r.Spans.Scope(nil)
-	return r.Run(begins, r.list)
-}
-
-// list reads a trace or a document, or a list of them.
-func (r *reader) list() error {
-	switch r.Buf[r.Pos] {
-	case '{':
-		return r.object()
-	case '[':
-		return r.EachElement(func() error {
-			if r.Buf[r.Pos] == '[' {
-				return r.List(r.object)
-			}
-			return r.list()
-		})
-	}
-	return r.Fail("expected an object")
+	return r.Run(begins, func() error { return r.Objects(r.object) })
 }
 
 // maxDepth is how deep objects may be inside of others.

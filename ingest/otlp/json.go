@@ -29,16 +29,10 @@ var wrappers = []string{"trace", "result"}
 // sniffJSON accepts an object that has a list of ResourceSpans near its start, or one of another signal, maybe in another object, and
 // a list that begins with such an object.
 func sniffJSON(head []byte) bool {
-	l := jsonlex.Lexer{Buf: head}
-	c, err := l.Space()
-	if err == nil && c == '[' {
-		l.Pos++
-		c, err = l.Space()
-	}
-	if err != nil || c != '{' {
+	l, ok := spans.FirstMember(head, 1)
+	if !ok {
 		return false
 	}
-	l.Pos++
 	for {
 		key, err := l.Key()
 		if err != nil {

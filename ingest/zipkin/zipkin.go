@@ -18,16 +18,10 @@ var Format = &format.Format{Name: "zipkin", Title: "Zipkin", Sniff: sniff, Read:
 
 // sniff accepts a span with its two ids, in up to two lists or none.
 func sniff(head []byte) bool {
-	l := jsonlex.Lexer{Buf: head}
-	c, err := l.Space()
-	for lists := 0; err == nil && c == '[' && lists < 2; lists++ {
-		l.Pos++
-		c, err = l.Space()
-	}
-	if err != nil || c != '{' {
+	l, ok := spans.FirstMember(head, 2)
+	if !ok {
 		return false
 	}
-	l.Pos++
 	found := 0
 	for {
 		key, err := l.Key()
@@ -61,23 +55,7 @@ func read(in *format.Input) error {
 	r := &reader{JSON: spans.NewJSON(in, in), services: map[string]int{}}
 	r.Spans.SharedIDs = true
 	r.scope = r.Spans.Scope(nil)
-	return r.Run(sniff, r.list)
-}
-
-// list reads a span, or a list of what it can read itself.
-func (r *reader) list() error {
-	switch r.Buf[r.Pos] {
-	case '{':
-		return r.span()
-	case '[':
-		return r.EachElement(func() error {
-			if r.Buf[r.Pos] == '[' {
-				return r.List(r.span)
-			}
-			return r.list()
-		})
-	}
-	return r.Fail("expected a span")
+	return r.Run(sniff, func() error { return r.Objects(r.span) })
 }
 
 // span reads a span.

@@ -95,6 +95,34 @@ func (j *JSON) UnreadIn(part string, key []byte) {
 	j.In.File.Unread(model.StatUnreadFact, model.None, part+" member "+string(key)).AddAt(j.Offset())
 }
 
+// FirstMember returns a lexer before the first member of the first object of a text, which may be in up to as many lists.
+func FirstMember(head []byte, lists int) (l jsonlex.Lexer, ok bool) {
+	l.Buf = head
+	c, err := l.Space()
+	for ; err == nil && c == '[' && lists > 0; lists-- {
+		l.Pos++
+		c, err = l.Space()
+	}
+	l.Pos++
+	return l, err == nil && c == '{'
+}
+
+// Objects calls f for the object at the position or, in a list and in the lists in it, for each object.
+func (j *JSON) Objects(f func() error) error {
+	switch j.Buf[j.Pos] {
+	case '{':
+		return f()
+	case '[':
+		return j.EachElement(func() error {
+			if j.Buf[j.Pos] == '[' {
+				return j.List(f)
+			}
+			return j.Objects(f)
+		})
+	}
+	return j.Fail("expected an object")
+}
+
 // List calls f for each object of the list at the position.
 func (j *JSON) List(f func() error) error {
 	if j.Buf[j.Pos] != '[' {

@@ -104,8 +104,8 @@ unit coverage: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance)
 generate: ## generated files: docs/tables.md, the lists of field ids and keys of stats, what is known of Perfetto
 	$(GO) generate ./...
 
-echarts: ## cmd/tpconvert/page/echarts/echarts.min.js, which reports draw with: needs npm, and takes what package-lock.json names
-	cd cmd/tpconvert/page/echarts && npm ci --ignore-scripts && npm run build
+echarts: ## cmd/tpconvert/page/echarts/echarts.min.js.gz, which reports draw with: needs npm, and takes what package-lock.json names
+	cd cmd/tpconvert/page/echarts && npm ci --ignore-scripts && npm run build && gzip -9nf echarts.min.js
 
 site: ## the documentation's site, in bin/site
 	.ci/site

@@ -3,7 +3,6 @@ package page
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
@@ -25,8 +24,8 @@ var (
 	pageJS string
 	//go:embed pictures.js
 	picturesJS string
-	//go:embed echarts/echarts.min.js
-	echarts string
+	//go:embed echarts/echarts.min.js.gz
+	packedLibrary []byte
 
 	page = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageHTML))
@@ -39,13 +38,14 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// library is what draws the pictures, compressed. The page unpacks it.
-var library = sync.OnceValues(func() ([]byte, error) {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	_, err := io.WriteString(w, echarts)
-	err = cmp.Or(err, w.Close())
-	return packed.Bytes(), err
+// library is what draws the pictures. The page has it packed, and unpacks it.
+var library = sync.OnceValues(func() (string, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packedLibrary))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(r)
+	return string(text), err
 })
 
 // Write writes a page, which loads nothing and runs nothing but its own scripts, and the library that these unpack.
@@ -53,12 +53,12 @@ func Write(w io.Writer, p *report.Page) error {
 	scripts, allowed := []template.JS{template.JS(pageJS)}, []string{pageJS}
 	var data, drawing template.JS
 	if p.Drawn != nil {
-		packed, err := library()
+		unpacked, err := library()
 		if err != nil {
 			return err
 		}
-		scripts, allowed = append(scripts, template.JS(picturesJS)), append(allowed, picturesJS, echarts)
-		data, drawing = quoted(p.Drawn), quoted(packed)
+		scripts, allowed = append(scripts, template.JS(picturesJS)), append(allowed, picturesJS, unpacked)
+		data, drawing = quoted(p.Drawn), quoted(packedLibrary)
 	}
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src"
 	for _, script := range allowed {

@@ -15,6 +15,8 @@ import (
 
 const (
 	blockBytes = 256 << 10
+	// blockEvents are more events than most blocks have.
+	blockEvents = blockBytes / 128
 	// maxBorder is the maximum size in bytes of the text that is taken for the border of two events.
 	maxBorder = 256
 )
@@ -100,7 +102,8 @@ func (t *tokenizer) ahead() error {
 	})
 	defer h.Stop()
 	for range blocks {
-		h.Give(&block{space: make([]byte, 0, blockBytes)})
+		// What grows touches several times as much memory.
+		h.Give(&block{space: make([]byte, 0, blockBytes), events: make([]scanned, 0, blockEvents), texts: make([][]byte, 0, 4*blockEvents)})
 	}
 	for {
 		b, ok := h.Take()

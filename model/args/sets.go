@@ -49,6 +49,9 @@ type batch struct {
 	strings table.StringView
 }
 
+// newBatch returns an empty batch with memory for all that it takes, because growing touches several times as much.
+func newBatch() *batch { return &batch{packed: make([]byte, 0, batchBytes+batchBytes/8)} }
+
 // packedSet is a set in a batch.
 type packedSet struct {
 	to     Target // nil if nothing wants to know the id
@@ -60,7 +63,7 @@ type packedSet struct {
 
 // NewSets returns a Sets that fills the table args, whose keys and texts are in strings. detach is table.Set.Detach.
 func NewSets(t *schema.Args, strings *table.StringPool, detach func(*table.Table, func() table.StringView)) *Sets {
-	a := &Sets{strings: strings, batch: new(batch)}
+	a := &Sets{strings: strings, batch: newBatch()}
 	a.keeper.init(t, strings, detach)
 	return a
 }
@@ -133,7 +136,7 @@ func (a *Sets) send() {
 		a.batch, a.spare = a.spare[n-1], a.spare[:n-1]
 		return
 	}
-	a.batch = new(batch)
+	a.batch = newBatch()
 }
 
 // take takes the next batch back, and lets its targets know the ids.

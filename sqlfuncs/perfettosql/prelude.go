@@ -16,7 +16,7 @@ var prelude embed.FS
 // predefined is a statement of the prelude.
 type predefined struct {
 	sql   string
-	names map[string]bool // all in it, in lower case
+	names map[string]bool // all in a function, in lower case
 	made  *creation       // by CREATE PERFETTO, or nil
 	waits string          // the lower-case name of the table or view that it makes, once a statement names that; "" if it is run at once
 }
@@ -52,10 +52,7 @@ func newPredefined(sql string) (p predefined, err error) {
 	if err != nil {
 		return p, err
 	}
-	p = predefined{sql: sql, names: map[string]bool{}}
-	for _, t := range tokens {
-		p.names[strings.ToLower(t.Text)] = true
-	}
+	p.sql = sql
 	if p.made, err = parseCreate(sql, tokens); err != nil {
 		return p, err
 	}
@@ -68,6 +65,10 @@ func newPredefined(sql string) (p predefined, err error) {
 		p.waits = strings.ToLower(p.made.name)
 	default:
 		p.made.replace = true // some names are defined in Go too
+		p.names = map[string]bool{}
+		for _, t := range tokens {
+			p.names[strings.ToLower(t.Text)] = true
+		}
 	}
 	return p, nil
 }

@@ -70,7 +70,9 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{Scratch: scratch, options: o, drop: drop, starting: make(chan error, 1)}
 	if o.Perfetto {
-		unused()
+		if o.Shared {
+			unused()
+		}
 		s.starting <- nil
 		return s, nil
 	}
@@ -79,8 +81,8 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// unused allocates memory that takes none, because it is never touched. It makes Go collect garbage less often than the few
-// megabytes of most sessions ask for.
+// unused allocates memory that takes none, because it is never touched. It makes Go collect the garbage of many statements less
+// often than the few megabytes of most sessions ask for.
 var unused = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // start starts DuckDB.

@@ -279,21 +279,42 @@ func holds(op sqlite.Op, c int) bool {
 	return c >= 0
 }
 
+// scannedAtOnce is a number of rows: a list of all of them would touch much memory for the few that are kept.
+const scannedAtOnce = 1024
+
 // scan keeps the rows whose number compares as op asks.
 func scan[T int32 | int64 | float64 | uint32](s *selection, x []T, nulls []uint64, op sqlite.Op, than T) {
-	rows := s.listed()
-	switch op {
-	case sqlite.EQ, sqlite.NE:
-		rows = equal(rows, x, than, op == sqlite.EQ)
-	case sqlite.GT, sqlite.LE:
-		rows = greater(rows, x, than, op == sqlite.GT)
-	default:
-		rows = less(rows, x, than, op == sqlite.LT)
+	if s.list {
+		s.rows = compared(s.rows, x, op, than)
+	} else {
+		out := s.buffer[:0]
+		for from := s.from; from < s.to; from += scannedAtOnce {
+			n := min(scannedAtOnce, s.to-from)
+			if len(out)+n > cap(out) { // as many of the rest are kept as of those before
+				out = slices.Grow(out, n+len(out)*(s.to-from)/max(from-s.from, 1))
+			}
+			rows := out[len(out) : len(out)+n]
+			for i := range rows {
+				rows[i] = uint32(from + i)
+			}
+			out = out[:len(out)+len(compared(rows, x, op, than))]
+		}
+		s.set(out)
 	}
-	s.set(rows)
 	if nulls != nil {
 		s.keep(func(row int) bool { return nulls[row>>6]>>(row&63)&1 == 0 })
 	}
+}
+
+// compared returns the rows whose number compares as op asks, in the place of the list.
+func compared[T int32 | int64 | float64 | uint32](rows []uint32, x []T, op sqlite.Op, than T) []uint32 {
+	switch op {
+	case sqlite.EQ, sqlite.NE:
+		return equal(rows, x, than, op == sqlite.EQ)
+	case sqlite.GT, sqlite.LE:
+		return greater(rows, x, than, op == sqlite.GT)
+	}
+	return less(rows, x, than, op == sqlite.LT)
 }
 
 // equal returns the rows whose number is another one, or is not, in the place of the list. As in the two below, each row is stored, and

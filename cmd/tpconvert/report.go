@@ -172,9 +172,11 @@ func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input st
 
 // described notes what the head of the page says.
 func described(o *report.Options, losses api.Losses, input api.Input) {
-	o.Alarm, o.Badge, o.Format = losses.Alarm(), "Complete", api.FormatTitle(input.Formats())
+	o.Alarm, o.Badge, o.Format = losses.Alarm(), "Nothing lost or damaged", api.FormatTitle(input.Formats())
 	if lost := losses.Describe(model.Lost, model.Damaged); lost != "" {
 		o.Badge = "Lost or damaged: " + lost
+	} else if losses.Describe(model.NotRead) != "" {
+		o.Badge += "; some parts are not read"
 	}
 }
 

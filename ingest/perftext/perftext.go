@@ -28,6 +28,15 @@ var statParseErrors = model.NewStat(1012, model.StatInfo{
 	Description: "Lines of perf script that cannot be read.",
 })
 
+// statDecodingErrors counts what perf prints by auxtrace_error's print function (tools/perf/util/auxtrace.c).
+var statDecodingErrors = model.NewStat(1062, model.StatInfo{
+	Name: "perf_text_decoding_errors", Severity: model.DataLoss, Effect: model.Lost, Gap: true,
+	Description: "Errors of perf's decoder of hardware traces: the instructions up to where it could go on are missing.",
+})
+
+// decodingError begins the line of such an error.
+var decodingError = []byte("instruction trace error type ")
+
 // fileHeader begins the comments of perf script --header.
 var fileHeader = []byte("# ========\n# captured on ")
 
@@ -38,7 +47,7 @@ func sniff(head []byte) bool {
 	for len(head) > 0 {
 		line, rest, complete := bytes.Cut(head, []byte("\n"))
 		line = bytes.TrimRight(line, "\r ")
-		if !isComment(line) && !bytes.HasPrefix(line, recordPrefix) {
+		if !isComment(line) && !bytes.HasPrefix(line, recordPrefix) && !bytes.HasPrefix(bytes.TrimSpace(line), decodingError) {
 			next, _, _ := bytes.Cut(rest, []byte("\n"))
 			return complete && startsText(line, bytes.TrimRight(next, "\r "))
 		}
@@ -229,6 +238,11 @@ func (r *reader) line(offset int64, line []byte) error {
 	}
 	switch {
 	case len(line) == 0 || len(bytes.TrimSpace(line)) == 0:
+		err := r.push()
+		r.state = between
+		return err
+	case bytes.HasPrefix(bytes.TrimSpace(line), decodingError):
+		r.in.File.LogAt(statDecodingErrors, offset, nil)
 		err := r.push()
 		r.state = between
 		return err

@@ -153,7 +153,7 @@ func (s *Store) Rows() map[string]int64 {
 // words are strings that trackers store often.
 type words struct {
 	source, chrome, upid, utid, description StringID
-	slice, thread                           StringID
+	slice                                   StringID
 }
 
 func newWords(p *table.StringPool) words {
@@ -161,7 +161,7 @@ func newWords(p *table.StringPool) words {
 		source: p.Intern("source"), chrome: p.Intern("chrome"),
 		upid: p.Intern("upid"), utid: p.Intern("utid"),
 		description: p.Intern("description"),
-		slice:       p.Intern("slice"), thread: p.Intern("thread"),
+		slice:       p.Intern("slice"),
 	}
 }
 

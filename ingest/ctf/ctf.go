@@ -68,7 +68,6 @@ const maxMetadata = 64 << 20
 type reader struct {
 	in           *format.Input
 	parser       *parser
-	bigEndian    bool
 	packetHeader *class
 	streams      map[uint64]*streamClass
 	only         *streamClass // if there is one
@@ -150,7 +149,6 @@ func unpack(in *format.Input, data []byte) (string, error) {
 
 // layOut lays out the declared types.
 func (r *reader) layOut(d *declarations) error {
-	r.bigEndian = d.bigEndian
 	l := &layout{bigEndian: d.bigEndian, clocks: d.clocks}
 	r.packetHeader = l.root("trace.packet.header", d.packetHeader)
 	r.hasMagic = r.packetHeader.assign("magic", magicRole) || r.packetHeader.has(magicRole)

@@ -110,7 +110,6 @@ type reader struct {
 	in        *format.Input
 	calls     *sort.Stream
 	event     *token.Writer
-	parser    *parser
 	threads   threads
 	times     times
 	waiting   map[int64]*begun // by thread
@@ -125,7 +124,7 @@ type reader struct {
 
 func read(in *format.Input) error {
 	p := newParser(in.Context)
-	r := &reader{in: in, calls: in.Sorter.NewStream(p), event: token.NewWriter(in.Store), parser: p,
+	r := &reader{in: in, calls: in.Sorter.NewStream(p), event: token.NewWriter(in.Store),
 		threads: newThreads(), times: times{in: in}, waiting: map[int64]*begun{}}
 	if err := lines.Each(in, r.line); err != nil {
 		return err

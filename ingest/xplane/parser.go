@@ -16,7 +16,6 @@ import (
 // plane is a host or a device, or derived from one.
 type plane struct {
 	number int // among the planes
-	id     int64
 	name   string
 	lines  []*line
 	events map[int64]*metadata

@@ -146,8 +146,7 @@ func (r *reader) field() error {
 	case inPlane:
 		plane := p.planes[len(p.planes)-1]
 		switch s.Number {
-		case planeID:
-			plane.id = s.Int64()
+		case planeID: // often missing
 		case planeName:
 			plane.name = string(s.Bytes())
 		case planeLines:

@@ -46,8 +46,7 @@ type gpuWork struct {
 
 // gpuWait is a call that made a stream wait for an event of another one.
 type gpuWait struct {
-	id, ts           int64
-	event, eventTS   int64 // the call that recorded it
+	ts, eventTS      int64 // eventTS is that of the call that recorded it
 	recorded, source gpuStream
 }
 
@@ -202,14 +201,13 @@ func isGPUCall(name string) bool {
 }
 
 func (t *gpuTrace) readWaits(named func(string) *dataframe.Frame) error {
-	var id, ts, event, eventTS, device, stream, source dataframe.Reader
-	rows, err := columnsOf(named, "_gpu_wait", define.Readers{"waits_id": &id, "waits_ts": &ts, "records_id": &event, "records_ts": &eventTS,
-		"device": &device, "stream": &stream, "source": &source})
+	var ts, eventTS, device, stream, source dataframe.Reader
+	rows, err := columnsOf(named, "_gpu_wait", define.Readers{"waits_ts": &ts, "records_ts": &eventTS, "device": &device, "stream": &stream, "source": &source})
 	for row := range rows {
 		if device.IsNull(row) || stream.IsNull(row) || source.IsNull(row) {
 			continue
 		}
-		t.waits = append(t.waits, gpuWait{id.Int(row), ts.Int(row), event.Int(row), eventTS.Int(row),
+		t.waits = append(t.waits, gpuWait{ts.Int(row), eventTS.Int(row),
 			gpuStream{device.Int(row), stream.Int(row)}, gpuStream{device.Int(row), source.Int(row)}})
 	}
 	return err

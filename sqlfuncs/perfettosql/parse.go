@@ -187,9 +187,8 @@ type creation struct {
 	columns  []argument
 	declared bool       // columns were given
 	args     []argument // of a function
-	returns  valueType
-	table    bool   // the function returns rows
-	delegate string // the function that it stands for
+	table    bool       // the function returns rows
+	delegate string     // the function that it stands for
 	body     string
 	bodyAt   int
 	macro    *macro
@@ -260,11 +259,9 @@ func (c *creation) readFunction(r *reader) (err error) {
 			return err
 		}
 	default:
-		typ, ok := valueTypes[strings.ToLower(t.Text)]
-		if !ok {
+		if _, ok := valueTypes[strings.ToLower(t.Text)]; !ok {
 			return sqltext.ErrorAt(t.Pos, "unknown type %s", t.Text)
 		}
-		c.returns = typ
 		if r.accept("(") { // the column that a JOINID refers to
 			for !r.accept(")") {
 				if r.next().Kind == sqltext.End {

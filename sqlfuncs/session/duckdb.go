@@ -30,7 +30,7 @@ func denied(err error) bool {
 
 // prepare prepares a statement. DuckDB may run earlier statements that the last of several needs, as for PIVOT.
 func prepare(ctx context.Context, conn *sql.Conn, text string) (*prepared, error) {
-	p := &prepared{conn: conn}
+	p := &prepared{}
 	err := conn.Raw(func(raw any) error {
 		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 		if err != nil {
@@ -47,7 +47,6 @@ func prepare(ctx context.Context, conn *sql.Conn, text string) (*prepared, error
 
 // prepared is a prepared statement.
 type prepared struct {
-	conn    *sql.Conn
 	stmt    *duckdb.Stmt
 	columns []Column // of the rows, nil if it is not a query
 }

@@ -80,15 +80,12 @@ func (w *perfettoWriter) Row(values []any) error {
 func (w *perfettoWriter) End() error { return nil }
 
 // markdownWriter writes a table in GitHub's Markdown.
-type markdownWriter struct {
-	out     io.Writer
-	columns []session.Column
-}
+type markdownWriter struct{ out io.Writer }
 
 var markdownEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>", "\r", "")
 
 func newMarkdownWriter(out io.Writer, columns []session.Column) (*markdownWriter, error) {
-	w := &markdownWriter{out, columns}
+	w := &markdownWriter{out}
 	var head, rule []any
 	for _, c := range columns {
 		head = append(head, c.Name)

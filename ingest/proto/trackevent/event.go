@@ -46,11 +46,10 @@ type trackEvent struct {
 
 // eventBody is the rest of a TrackEvent.
 type eventBody struct {
-	hasNameIID bool
-	hasName    bool
-	hasMore    bool
-	nameIID    uint64
-	name       []byte
+	hasName bool
+	hasMore bool
+	nameIID uint64
+	name    []byte
 
 	categoryIIDs []uint64
 	categories   [][]byte
@@ -121,7 +120,6 @@ type legacyEvent struct {
 	hasBind                          bool
 	bindToEnclosing                  bool
 	direction                        int32
-	hasDirection                     bool
 	instantScope                     int32
 	pid, tid                         int32 // overrides
 	hasPID, hasTID                   bool
@@ -161,7 +159,7 @@ func (b *eventBody) clear() {
 	if b.hasMore {
 		b.more = more{}
 	}
-	b.hasNameIID, b.hasName, b.hasMore, b.nameIID, b.name = false, false, false, 0, nil
+	b.hasName, b.hasMore, b.nameIID, b.name = false, false, 0, nil
 	b.categoryIIDs, b.categories, b.annotations, b.typed = b.categoryIIDs[:0], b.categories[:0], b.annotations[:0], b.typed[:0]
 	b.flows, b.oldFlows, b.stops, b.oldStops = b.flows[:0], b.oldFlows[:0], b.stops[:0], b.oldStops[:0]
 }
@@ -199,7 +197,7 @@ func decode(data []byte, e *eventHead, b *eventBody) {
 			continue
 		case pb.TrackEvent_NameIID<<3 | varint:
 			if b != nil {
-				b.nameIID, b.hasNameIID = v, true
+				b.nameIID = v
 			}
 			continue
 		case pb.TrackEvent_DebugAnnotations<<3 | uint64(wire.Bytes):
@@ -272,7 +270,7 @@ func (b *eventBody) take(f *wire.Field) {
 	case pb.TrackEvent_DebugAnnotations:
 		b.annotations = append(b.annotations, f.Bytes())
 	case pb.TrackEvent_NameIID:
-		b.nameIID, b.hasNameIID = f.Uint64(), true
+		b.nameIID = f.Uint64()
 	case pb.TrackEvent_Categories:
 		b.categories = append(b.categories, f.Bytes())
 	case pb.TrackEvent_Name:
@@ -381,7 +379,7 @@ func decodeLegacy(data []byte) (l legacyEvent) {
 		case pb.TrackEvent_LegacyEvent_BindToEnclosing:
 			l.bindToEnclosing = f.Bool()
 		case pb.TrackEvent_LegacyEvent_FlowDirection:
-			l.direction, l.hasDirection = f.Int32(), true
+			l.direction = f.Int32()
 		case pb.TrackEvent_LegacyEvent_InstantEventScope:
 			l.instantScope = f.Int32()
 		case pb.TrackEvent_LegacyEvent_ThreadInstructionDelta:

@@ -48,7 +48,6 @@ const (
 // spanJoin is a virtual table.
 type spanJoin struct {
 	db           *sqlite.DB
-	kind         Kind
 	partitioning partitioning
 	partition    string // name of the column, "" without partitions
 	sides        [2]*spanSide
@@ -84,7 +83,7 @@ func newSpanJoin(db *sqlite.DB, kind Kind, args []string) (*spanJoin, error) {
 	if len(args) != 2 {
 		return nil, fmt.Errorf("want two tables, not %d", len(args))
 	}
-	j := &spanJoin{db: db, kind: kind}
+	j := &spanJoin{db: db}
 	for i, arg := range args {
 		s, err := parseSide(arg)
 		if err != nil {

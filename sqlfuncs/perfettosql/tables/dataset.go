@@ -22,28 +22,22 @@ import (
 //go:embed tables.txt
 var builtin string
 
-// internal is an internal table of Trace Processor.
-type internal struct {
-	shown   string // its name in SQL
-	columns []dataframe.Spec
-}
-
-// internals are the internal tables, by their names without the prefix "__intrinsic_".
-var internals = sync.OnceValues(func() (byName map[string]internal, names []string) {
-	byName = map[string]internal{}
+// internals are the columns of Trace Processor's internal tables, by the tables' names without the prefix "__intrinsic_".
+var internals = sync.OnceValues(func() (byName map[string][]dataframe.Spec, names []string) {
+	byName = map[string][]dataframe.Spec{}
 	kinds := map[string]dataframe.Kind{"i": dataframe.Integer, "t": dataframe.Text, "d": dataframe.Real}
 	for line := range strings.Lines(builtin) {
 		words := strings.Fields(line)
-		t := internal{shown: words[0]}
+		var columns []dataframe.Spec
 		for _, w := range words[1:] {
 			name, kind, _ := strings.Cut(w, ":")
-			t.columns = append(t.columns, dataframe.Spec{Name: name, Kind: kinds[kind[:1]], Layout: &dataframe.Layout{
+			columns = append(columns, dataframe.Spec{Name: name, Kind: kinds[kind[:1]], Layout: &dataframe.Layout{
 				Nullable: strings.ContainsAny(kind[1:], "ne"), Dense: strings.Contains(kind[1:], "e"),
 				Sorted: strings.ContainsAny(kind[1:], "sg"), Group: strings.Contains(kind[1:], "g"), Indexed: strings.Contains(kind[1:], "x"),
 			}})
 		}
 		name := strings.TrimPrefix(words[0], "__intrinsic_")
-		byName[name] = t
+		byName[name] = columns
 		names = append(names, name)
 	}
 	return byName, names
@@ -179,8 +173,8 @@ func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
 // Declaration returns the CREATE TABLE of a table as a virtual table.
 func (d *Dataset) Declaration(name string) (string, error) {
 	byName, _ := internals()
-	if t, ok := byName[name]; ok {
-		return dataframe.Declaration(t.columns), nil
+	if columns, ok := byName[name]; ok {
+		return dataframe.Declaration(columns), nil
 	}
 	s, err := storedSchema(name)
 	if err != nil {
@@ -191,7 +185,7 @@ func (d *Dataset) Declaration(name string) (string, error) {
 
 func (d *Dataset) read(name string) (*dataframe.Frame, error) {
 	byName, _ := internals()
-	t, ok := byName[name]
+	columns, ok := byName[name]
 	if !ok {
 		s, err := storedSchema(name)
 		if err != nil {
@@ -200,13 +194,13 @@ func (d *Dataset) read(name string) (*dataframe.Frame, error) {
 		return d.Stored(s)
 	}
 	if make, ok := derived[name]; ok {
-		return make(d, t.columns)
+		return make(d, columns)
 	}
 	from := name
 	if other, ok := renamed[name]; ok {
 		from = other
 	}
-	return d.columns(from, t.columns, renames[name])
+	return d.columns(from, columns, renames[name])
 }
 
 // storedSchema returns the table of the dataset with a name of Own.
@@ -303,7 +297,7 @@ func (d *Dataset) readColumn(part Rows, name string, rows int, v *dataframe.Valu
 // internal returns an internal table as the dataset has it.
 func (d *Dataset) internal(name string) (*dataframe.Frame, error) {
 	byName, _ := internals()
-	return d.columns(name, byName[name].columns, renames[name])
+	return d.columns(name, byName[name], renames[name])
 }
 
 // Stored returns a table as the dataset has it, but for columns of bytes.

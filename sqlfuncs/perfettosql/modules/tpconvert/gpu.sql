@@ -65,7 +65,7 @@ WHERE k.kind = 'communication';
 -- The calls by which a stream was told to wait for an event of another (source), and those that recorded the events. Only PyTorch's
 -- cuda_sync events have these.
 CREATE PERFETTO TABLE _gpu_wait AS
-SELECT waits.id AS waits_id, waits.ts AS waits_ts, records.id AS records_id, records.ts AS records_ts,
+SELECT waits.ts AS waits_ts, records.ts AS records_ts,
        extract_arg(s.arg_set_id, 'args.device') AS device, extract_arg(s.arg_set_id, 'args.stream') AS stream,
        extract_arg(s.arg_set_id, 'args.wait_on_stream') AS source
 FROM slice AS s

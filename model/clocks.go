@@ -231,9 +231,9 @@ func (s *Store) RelateClocks(a Clock, aValue int64, b Clock, bValue int64) {
 	s.addSnapshot([]Reading{{Clock: a, Value: aValue, Unit: 1}, {Clock: b, Value: bValue, Unit: 1}}, ClockLink{By: ByManifest})
 }
 
-// AddSnapshot adds readings taken at the same moment. If they contradict earlier ones, it
-// counts that and returns false.
-func (c *Clocks) AddSnapshot(readings []Reading) bool {
+// AddSnapshot adds readings taken at the same moment, and counts those that contradict
+// earlier ones.
+func (c *Clocks) AddSnapshot(readings []Reading) {
 	first := c.claim()
 	if !first && c.tag == 0 {
 		if c.conversions > 0 {
@@ -259,7 +259,7 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 			}
 		}
 	}
-	return c.context.Store.addSnapshot(all, ClockLink{By: BySnapshots, File: c.context.File})
+	c.context.Store.addSnapshot(all, ClockLink{By: BySnapshots, File: c.context.File})
 }
 
 // Link adds a snapshot that relates a clock of this machine to the same clock of another
@@ -306,7 +306,7 @@ func (c *Clocks) bridge() {
 }
 
 // addSnapshot adds a snapshot to the graph and to clock_snapshot.
-func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
+func (s *Store) addSnapshot(readings []Reading, link ClockLink) {
 	graph := s.clocks.Graph
 	kind, ok := graph.Add(readings)
 	if _, seen := s.clocks.links[kind]; !seen {
@@ -314,7 +314,7 @@ func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 	}
 	if !ok {
 		s.stats[statKey{StatInvalidClockSnapshots, None, None, None}]++
-		return false
+		return
 	}
 	var atTrace *int64
 	for i := range readings {
@@ -346,5 +346,4 @@ func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 		t.SnapshotID.Set(row, graph.Snapshots-1)
 		t.MachineID.Set(row, r.Clock.Machine)
 	}
-	return true
 }

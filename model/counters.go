@@ -34,10 +34,9 @@ func (c *Counters) Push(ts int64, value float64, track TrackID) CounterID {
 }
 
 // PushWithArgs adds a value with args.
-func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) CounterID {
+func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) {
 	id := c.Push(ts, value, track)
 	c.context.Store.args.AssignOf(&c.context.Store.Counter.ArgSetID, int64(id), args, &c.scratch)
-	return id
 }
 
 // PushByThread adds a value, with the thread that reported it in its args.

@@ -271,16 +271,12 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	return id
 }
 
-// AddArgs adds args to the innermost open slice of the track with this name and
-// category, and returns the slice, or None.
-func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource) SliceID {
+// AddArgs adds args to the innermost open slice of the track with this name and category, if there is one.
+func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource) {
 	on := s.track(track)
-	i := matching(on.stack, category, name)
-	if i < 0 {
-		return None
+	if i := matching(on.stack, category, name); i >= 0 {
+		args.AddArgs(s.argsOf(&on.stack[i]))
 	}
-	args.AddArgs(s.argsOf(&on.stack[i]))
-	return SliceID(on.stack[i].row)
 }
 
 // Child adds a row to a child table of slice, for the innermost slice of the track,
@@ -334,14 +330,13 @@ func (s *Slices) Starting(track TrackID, ts, dur int64) SliceID {
 	return None
 }
 
-// Top returns the innermost open slice of the track and its ts (ns), or None.
-func (s *Slices) Top(track TrackID) (SliceID, int64) {
+// Top returns the innermost open slice of the track, or None.
+func (s *Slices) Top(track TrackID) SliceID {
 	on := s.track(track)
 	if len(on.stack) == 0 {
-		return None, 0
+		return None
 	}
-	top := &on.stack[len(on.stack)-1]
-	return SliceID(top.row), top.ts
+	return SliceID(on.stack[len(on.stack)-1].row)
 }
 
 // Release forgets the slices of a track to which no more come, unless one has no end.

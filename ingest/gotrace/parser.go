@@ -254,7 +254,7 @@ func (p *parser) procState(ts, proc int64, ran, runs bool, thread int64) {
 		return
 	}
 	track := p.Tracks.Intern(procs, nil, model.IntDim(proc))
-	open, _ := p.Slices.Top(track)
+	open := p.Slices.Top(track)
 	switch {
 	case runs && open == model.None:
 		p.Slices.Begin(ts, track, p.runtime, p.proc, model.ArgFunc(func(set *model.ArgSet) {
@@ -297,8 +297,7 @@ func (p *parser) span(ts int64, k kind, name model.StringID, resource trace.Reso
 	}
 	open := g != nil && g.opens > 0
 	if g == nil {
-		top, _ := p.Slices.Top(track)
-		open = top != model.None
+		open = p.Slices.Top(track) != model.None
 	}
 	if k == rangeActive && open {
 		return

@@ -43,7 +43,7 @@ func (t *threads) send(tp *ftrace.Tracepoint, value uint64) {
 
 // open returns the innermost slice of the thread if it has no end yet, or None.
 func (t *threads) open() model.SliceID {
-	id, _ := t.Slices.Top(t.Tracks.Thread(t.Machine.Thread(t.tid)))
+	id := t.Slices.Top(t.Tracks.Thread(t.Machine.Thread(t.tid)))
 	if id == model.None || t.ended(id) {
 		return model.None
 	}

@@ -214,7 +214,7 @@ func (v *values) read(t *sqlitefile.Table) error {
 	for rows.Next() {
 		e, _ := rows.Int(event)
 		c, _ := rows.Int(counter)
-		n, _ := rows.Number(number)
+		n := rows.Number(number)
 		v.all = append(v.all, value{e, c, n})
 	}
 	slices.SortStableFunc(v.all, func(a, b value) int { return cmp.Compare(a.event, b.event) })

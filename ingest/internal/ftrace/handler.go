@@ -221,8 +221,8 @@ func (p *Parser) category(s string) model.StringID {
 }
 
 // counter adds the number in a field as a counter value.
-func counter(at place, field string, args ...argument) handler {
-	return func(p *Parser, e *Event) { p.count(e, at(p, e), e.Float(field), p.argsOf(e, args)) }
+func counter(at place, field string) handler {
+	return func(p *Parser, e *Event) { p.Counters.Push(e.TS, e.Float(field), at(p, e)) }
 }
 
 func (p *Parser) count(e *Event, track model.TrackID, value float64, args model.ArgSource) {

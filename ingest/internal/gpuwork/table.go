@@ -77,8 +77,7 @@ func (e *Event) IntOr(name string, missing int64) int64 {
 
 // Number returns a number, or 0.
 func (e *Event) Number(name string) float64 {
-	x, _ := e.Row.Number(e.at(name))
-	return x
+	return e.Row.Number(e.at(name))
 }
 
 // Text returns a text, or nil.
@@ -96,8 +95,7 @@ func (e *Event) AddArgs(set *model.ArgSet) {
 				set.Add(c.key, model.IntArg(n))
 			}
 		case sqlitefile.Real:
-			x, _ := e.Row.Number(c.at)
-			set.Add(c.key, model.RealArg(x))
+			set.Add(c.key, model.RealArg(e.Row.Number(c.at)))
 		case sqlitefile.Text:
 			set.AddText(c.key, c.key, e.Row.Text(c.at))
 		case sqlitefile.Blob:

@@ -125,13 +125,13 @@ func (r *Row) Int(column int) (n int64, ok bool) {
 	return int64(r.values[column].number), true
 }
 
-// Number returns an integer or real number.
-func (r *Row) Number(column int) (n float64, ok bool) {
+// Number returns an integer or real number, or 0.
+func (r *Row) Number(column int) float64 {
 	if r.Kind(column) == Real {
-		return math.Float64frombits(r.values[column].number), true
+		return math.Float64frombits(r.values[column].number)
 	}
-	i, ok := r.Int(column)
-	return float64(i), ok
+	i, _ := r.Int(column)
+	return float64(i)
 }
 
 // Text returns a text or blob, or nil.

@@ -64,8 +64,7 @@ func text(r *sqlitefile.Row, columns int) string {
 			n, _ := r.Int(i)
 			v = fmt.Sprint(n)
 		case sqlitefile.Real:
-			x, _ := r.Number(i)
-			v = fmt.Sprintf("%.12g", x)
+			v = fmt.Sprintf("%.12g", r.Number(i))
 		case sqlitefile.Text:
 			v = "'" + string(r.Text(i)) + "'"
 		case sqlitefile.Blob:

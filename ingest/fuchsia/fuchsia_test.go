@@ -183,10 +183,11 @@ func TestCounters(t *testing.T) {
 	f.event(counter, 1, "c", "load", 5, 3, join(arg(1, "a", 0xfffffffe), arg(5, "b", 0, math.Float64bits(1.5)), arg(6, "s", 0), []uint64{7})...)
 	f.event(counter, 1, "c", "load", 6, 3, join(arg(4, "a", 0, 1<<63), arg(2, "b", 1), arg(3, "c", 0, 9), []uint64{7})...)
 	f.event(counter, 1, "c", "load", 7, 1, join(arg(2, "a", 1), []uint64{8})...)
+	f.event(counter, 1, "d", "load", 8, 1, join(arg(2, "a", 2), []uint64{8})...)
 	rows := f.read(t)
 	rows.Want(t, "track", "name|classification|upid", "load:a:7|fuchsia_counter|1", "load:b:7|fuchsia_counter|1",
-		"load:c:7|fuchsia_counter|1", "load:a:8|fuchsia_counter|1")
-	rows.Want(t, "counter", "ts|track_id|value", "5|0|-2", "5|1|1.5", "6|0|9.223372036854776e+18", "6|1|1", "6|2|9", "7|3|1")
+		"load:c:7|fuchsia_counter|1", "load:a:8|fuchsia_counter|1", "load:a:8|fuchsia_counter|1")
+	rows.Want(t, "counter", "ts|track_id|value", "5|0|-2", "5|1|1.5", "6|0|9.223372036854776e+18", "6|1|1", "6|2|9", "7|3|1", "8|4|2")
 	rows.Want(t, "stats", stats, "fuchsia_non_numeric_counters|NULL|1")
 }
 

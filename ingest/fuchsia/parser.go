@@ -26,11 +26,12 @@ type parser struct {
 	blocked, suspended, dying, dead model.StringID
 }
 
-// series identifies a counter of the trace.
+// series identifies a counter of the trace: a process, category and name give each of
+// theirs an id of its own (TRACE_COUNTER in Fuchsia's lib/trace/event.h).
 type series struct {
-	upid      model.UPID
-	name, arg model.StringID
-	id        uint64
+	upid                model.UPID
+	category, name, arg model.StringID
+	id                  uint64
 }
 
 func newParser(c *model.Context) *parser {
@@ -163,12 +164,12 @@ func (p *parser) counter(ts int64) {
 			p.File.LogTime(model.StatFuchsiaNonNumericCounters, ts, nil)
 			continue
 		}
-		key := series{upid, f.name, a.name, p.value}
+		key := series{upid, f.category, f.name, a.name, p.value}
 		track, ok := p.counters[key]
 		if !ok {
 			s := p.Store.Strings
 			name := s.Intern(s.Get(f.name) + ":" + s.Get(a.name) + ":" + strconv.FormatUint(p.value, 10))
-			track = p.Tracks.Intern(&counterTrack, &model.TrackOptions{Name: name}, model.IntDim(upid), model.StringDim(name))
+			track = p.Tracks.Create(&counterTrack, &model.TrackOptions{Name: name}, model.IntDim(upid), model.StringDim(name))
 			p.counters[key] = track
 		}
 		p.Counters.Push(ts, value, track)

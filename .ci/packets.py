@@ -155,6 +155,8 @@ class Trace(random.Random):
                 message = getattr(packet, kind)
                 message.SetInParent()
                 self.fill(message, self.choice([0.3, 0.6, 0.9]))
+                if kind == "track_event" and message.type == pb.TrackEvent.TYPE_SLICE_END:  # Trace Processor reads these only if a slice ends
+                    message.ClearField("chrome_active_processes")
             else:
                 setattr(packet, kind, self.scalar(field))
         return trace

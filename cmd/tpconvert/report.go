@@ -83,7 +83,14 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 
 // beside writes a page beside its input, in place of one from before.
 func beside(ui console.Printer, input string, p *report.Page, browse bool) error {
-	path := filepath.Clean(input) + ".report.html"
+	path := filepath.Clean(input)
+	if base := filepath.Base(path); base == "." || base == ".." {
+		var err error
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+	}
+	path += ".report.html"
 	if err := writeWhole(path, true, func(w io.Writer) error { return page.Write(w, p) }); err != nil {
 		return err
 	}

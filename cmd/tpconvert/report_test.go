@@ -355,6 +355,17 @@ func TestReportBeside(t *testing.T) {
 	}
 }
 
+// The page of the folder that one is in has its name.
+func TestReportOfWorkingDirectory(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	got := tpconvert(t, filepath.Join(dir, "out"), "-q", "report", ".")
+	got.expect(t, exitDone, "")
+	if _, err := os.Stat(filepath.Join(dir, "out.report.html")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReportRefuses(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"t.json": goodTrace, "there.html": "mine"})

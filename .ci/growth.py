@@ -26,8 +26,9 @@ MEMORY = 128 + 64
 MEMORY_OF_THING = 1 / 1024
 # Traces with large texts; bench_memory.py measures them.
 TEXTS = {"large-names", "large-args", "screenshots"}
-# Kinds whose things cost more: a divisor of their number.
-COSTLY = {"tar-members": 10, "zip-members": 10, "ctf-streams": 10, "gecko-threads": 2}
+# Kinds whose things cost more, such as a plane with a process and a thread, or a sample that pprof's library reads: a divisor of their number.
+COSTLY = {"tar-members": 10, "zip-members": 10, "ctf-streams": 10, "gecko-threads": 2, "proto-clock-chain": 4, "xplane-planes": 4,
+          "gperftools-heap": 4}
 # Kinds of which a flame graph is made, too, and the MiB that DuckDB may take for it.
 FLAMEGRAPHS = ["perftext-samples"]
 MEMORY_OF_SQL = 512

@@ -3,6 +3,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type Options struct {
 	Memory  int64         // bytes that a session may take besides the trace; 0 for session.DefaultMemory
 	Pool    *sqlite.Pool  // of the memory of all sessions; nil for no limit
 	Longest time.Duration // that a call may run; 0 for any time
+
+	Processors int // how many statements compute at a time; 0 means GOMAXPROCS
 }
 
 // Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share tables.
@@ -87,7 +90,7 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, scheduler: scheduler.New(runtime.GOMAXPROCS(0)), starting: newLock(), loading: newLock(), session: s, state: loaded}
+	server := &Server{options: o, scheduler: scheduler.New(cmp.Or(o.Processors, runtime.GOMAXPROCS(0))), starting: newLock(), loading: newLock(), session: s, state: loaded}
 	server.name.Store(&name)
 	server.common = newCommon(server)
 	server.routes = server.newRoutes()

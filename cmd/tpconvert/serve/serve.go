@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type Options struct {
 	UI          fs.FS                      // of Perfetto's UI, nil if it is not served
 	show        func(address string) error // opens the browser; nil without
 	traceID     string
+	processors  int              // for statements
 	specs       []string         // with metrics of all traces
 	Metrics     []string         // ids of these
 	Memory      console.ByteSize // of a session
@@ -151,8 +153,13 @@ func (o *Options) runConfined(ctx context.Context, trace inputs.Opener, args []s
 	return errors.Join(o.Run(ctx, trace, args), end())
 }
 
+// answering is how many goroutines may run besides the statements that compute. Go's scheduler takes a processor from one in SQLite only
+// after up to 10 ms, for which clients would wait at each step.
+const answering = 2
+
 // Run serves the input until the context ends.
 func (o *Options) Run(ctx context.Context, trace inputs.Opener, args []string) error {
+	o.processors = runtime.GOMAXPROCS(0)
 	if o.Unix != "" {
 		return o.runUnix(ctx, trace, args)
 	}
@@ -172,6 +179,7 @@ func (o *Options) Run(ctx context.Context, trace inputs.Opener, args []string) e
 	if err != nil {
 		return err
 	}
+	runtime.GOMAXPROCS(o.processors + answering)
 	port := listeners[0].Addr().(*net.TCPAddr).Port
 	page := o.page(port, "127.0.0.1")
 	if many {
@@ -254,7 +262,7 @@ func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string
 		return nil, err
 	}
 	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics, Read: trace.Keep,
-		Memory: int64(o.Memory), Pool: o.memory(), Longest: o.Longest}
+		Memory: int64(o.Memory), Pool: o.memory(), Longest: o.Longest, Processors: o.processors}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}

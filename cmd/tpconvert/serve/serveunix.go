@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -78,6 +79,7 @@ func (o *Options) runUnix(ctx context.Context, trace inputs.Opener, args []strin
 	if err != nil {
 		return err
 	}
+	runtime.GOMAXPROCS(o.processors + answering)
 	trace.UI.Result(servedUnix{listener.Addr().String(), strings.Join(args, "")})
 	return errors.Join(serveUnix(ctx, server, listener), server.Close())
 }

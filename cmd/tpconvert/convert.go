@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -132,10 +134,12 @@ func (o *convertOptions) run(ctx context.Context, ui console.Printer, traces []s
 			return err
 		}
 	}
+	follow := followWorkingDirectory(ui)
 	result, err := inputs.Convert(ctx, ui, traces, out, options)
 	if result != nil {
 		ui.Summary(console.Summary{Result: result})
 	}
+	follow()
 	if err != nil || o.duckdb == "" {
 		return err
 	}
@@ -144,4 +148,22 @@ func (o *convertOptions) run(ctx context.Context, ui console.Printer, traces []s
 		return fmt.Errorf("interrupted: %s is complete, %s was not written: %w", out, o.duckdb, err)
 	}
 	return err
+}
+
+// followWorkingDirectory returns a function that enters the working directory anew if a dataset has replaced it.
+func followWorkingDirectory(ui console.Printer) func() {
+	before, err := os.Stat(".")
+	path, pathErr := os.Getwd()
+	if err != nil || pathErr != nil {
+		return func() {}
+	}
+	return func() {
+		after, err := os.Stat(path)
+		if err != nil || os.SameFile(before, after) {
+			return
+		}
+		if err := os.Chdir(path); err == nil {
+			ui.Message(slog.LevelWarn, path, "the dataset has replaced this folder; a shell in it sees the dataset after cd .")
+		}
+	}
 }

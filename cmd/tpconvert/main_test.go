@@ -351,6 +351,27 @@ func TestExistingTarget(t *testing.T) {
 	}
 }
 
+// The dataset takes the place of the working directory, and other paths are still relative to that.
+func TestWorkingDirectoryAsTarget(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a folder that is in use cannot be replaced")
+	}
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	out := filepath.Join(dir, "out")
+	if err := os.Mkdir(out, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	args, want := []string{"../trace.json", "."}, []string{"out", "trace.json"}
+	if withDuckDB {
+		args, want = append(args, "--duckdb", "../trace.duckdb"), []string{"out", "trace.duckdb", "trace.json"}
+	}
+	tpconvert(t, out, args...).expect(t, exitDone, "the dataset has replaced this folder")
+	manifestAt(t, dir, "out", "_tpconvert.json")
+	if all := names(t, dir); !slices.Equal(all, want) {
+		t.Errorf("there are %v", all)
+	}
+}
+
 func TestStandardInput(t *testing.T) {
 	dir := folder(t, map[string]string{"trace.json": goodTrace})
 	cmd := command(t, dir, "-", "piped")

@@ -48,8 +48,8 @@ type Options struct {
 	Memory  int64         // bytes that a session may take besides the trace; 0 for session.DefaultMemory
 	Pool    *sqlite.Pool  // of the memory of all sessions; nil for no limit
 	Longest time.Duration // that a call may run; 0 for any time
-
-	Processors int // how many statements compute at a time; 0 means GOMAXPROCS
+	// Processors is how many statements compute at a time; 0 means GOMAXPROCS.
+	Processors int
 }
 
 // Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share tables.
